@@ -19,7 +19,7 @@ test-long: ## the tests with the long ones: kills by the hundred, soaks, fault m
 	@scripts/setup test
 	@CARREL_LONG=1 scripts/test
 
-test-sanitize: ## the tests under the address sanitizer, then under the thread sanitizer
+test-sanitize: ## the tests under the address sanitizer, then under the thread sanitizer (SHORT=1: C handles only, address)
 	@scripts/setup sanitize
 	@scripts/test-sanitize
 

@@ -15,14 +15,15 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
-/// Byte-level targets also store spans in non-escapable cursors, which 6.3 keeps behind this feature.
+/// Byte-level targets also store spans in non-escapable cursors, which Swift 6.3 enables with this feature.
 let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
-    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
-    "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
-    "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite", "CarrelServer",
+    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn",
+    "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
+    "CarrelServer",
 ]
 
 /// The name of a target, by the folder in Sources or Tests that holds its own.
@@ -55,7 +56,7 @@ func tests(_ place: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name(of: place), dependencies: dependencies, path: "Tests/\(place)", swiftSettings: byteSettings)
 }
 
-/// What tests share, and no product has.
+/// Code shared by tests, in no product.
 func support(_ place: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(
         name: name(of: place),
@@ -70,7 +71,7 @@ func serverTests(_ name: String, _ others: String) -> Target {
     tests(
         "Server/Carrel\(name)Tests",
         carrel(
-            "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads \(others)"
+            "Accounts Audit Bytes Catalog Crypto HTTP Home JSON Orders Server ServerTesting Store Subscription Testing Threads WebAPI \(others)"
         )
     )
 }
@@ -116,6 +117,9 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 // Of the command alone; sanitizers have an allocator of their own.
 let allocator: [Target.Dependency] = Context.environment["CARREL_SANITIZER"] == nil ? ["CJemalloc"] : []
 
+// The test targets of a build that has only these (SHORT=1 of scripts/test-sanitize); nil for all.
+let chosenTests = Context.environment["CARREL_TESTS"]?.split(separator: " ").map(String.init)
+
 // The folders of Sources, lowest first: a target imports from its own folder and from those above it in this file.
 
 // module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -139,10 +143,10 @@ let cTargets: [Target] = [
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 ]
 
-// what everything stands on; no protocol, no format
+// the base of all targets; no protocol, no format
 let groundTargets: [Target] = [
     library("Ground/CarrelBytes", bytes: true),
-    library("Ground/CarrelFiles", ["CarrelBytes"]),
+    library("Ground/CarrelFiles", bytes: true, ["CarrelBytes"]),
     library("Ground/CarrelJSON", bytes: true, ["CarrelBytes"]),
     library("Ground/CarrelThreads", ["CLinux", "CarrelBytes"]),
     library("Ground/CarrelCrypto", bytes: true, ["COpenSSL"] + carrel("Bytes Threads")),
@@ -156,8 +160,8 @@ let groundTargets: [Target] = [
 // the machine and the network: HTTP, databases, settings, programs
 let systemTargets: [Target] = [
     library("System/CarrelCommandLine", carrel("Bytes JSON Threads")),
-    library("System/CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Threads")),
-    library("System/CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes HTTP Threads")),
+    library("System/CarrelHTTP", bytes: true, ["CLinux"] + carrel("Bytes Files Threads")),
+    library("System/CarrelHTTPClient", bytes: true, ["CCurl"] + carrel("Bytes Files HTTP Threads")),
     library(
         "System/CarrelHTTPServer",
         bytes: true,
@@ -173,7 +177,7 @@ let systemTargets: [Target] = [
 
 // formats of files and streams, read and written
 let formatsTargets: [Target] = [
-    library("Formats/CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
+    library("Formats/CarrelArchive", bytes: true, ["CZip"] + carrel("Bytes Files")),
     library("Formats/CarrelAudio", bytes: true, ["CarrelBytes"]),
     library("Formats/CarrelDASH", bytes: true, carrel("Bytes XML")),
     library("Formats/CarrelHLS", bytes: true, ["CarrelBytes"]),
@@ -251,12 +255,13 @@ let serverTargets: [Target] = [
     server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
     // what slows down guessing
     server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
+    // which passwords may be chosen, how they are hashed and checked
+    server("Passwords", over: "WebAPI", "Bytes Crypto PasswordHash Threads", ["CCommonPasswords"]),
     // people, staff, sessions, devices, who calls, revocations
     server(
         "Accounts",
-        over: "Home WebAPI Audit Throttling",
-        "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads",
-        ["CCommonPasswords"]
+        over: "Home WebAPI Audit Throttling Passwords",
+        "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads"
     ),
     // titles, editions, their import and media
     server(
@@ -355,12 +360,16 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
     ),
+    library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
+    library(
+        "Clients/CarrelPresentation",
+        bytes: true,
+        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader TS Threads TimedText")
+    ),
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel(
-            "Bytes Crypto DASH FileSegments HLS HTTP HTTPClient HTTPServer Loopback MP4 Media Reader Rights TS Threads TimedText Tokens"
-        )
+        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
     ),
     library(
         "Clients/CarrelWebReader",
@@ -375,7 +384,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -484,11 +493,11 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Audit Bytes Catalog Crypto EditionDelivery EntitlementSources HTTP Home Ingest JSON Orders Packager Postgres Rights Server Store Subscription Testing Threads Upstream Vault WebAPI Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
-    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Streaming"),
+    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
     serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
     serverTests("Authority", "Authority JOSE Rights Vault"),
     serverTests("Catalog", "Ingest Packager Works"),
@@ -501,14 +510,14 @@ let testTargets: [Target] = [
     serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming Works XML"),
     serverTests(
         "Server",
-        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream WebAPI Website XML Licensing Rights Tokens"
+        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
     ),
 
     tests(
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
             )
     ),
     tests(
@@ -554,9 +563,8 @@ let package = Package(
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
         product([
-            "CarrelProxy", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
-            "CarrelHTTPClient",
-            "CarrelHTTP", "CarrelBytes",
+            "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
+            "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
@@ -570,7 +578,8 @@ let package = Package(
         product(["CarrelVaultSecretService", "CarrelVault", "CarrelBytes"]),
     ],
     targets: cTargets + groundTargets + systemTargets + formatsTargets + vaultsTargets + rightsTargets + mediaTargets
-        + publicationsTargets + audiobooksTargets + serverTargets + clientsTargets + commandTargets + testTargets
+        + publicationsTargets + audiobooksTargets + serverTargets + clientsTargets + commandTargets
+        + testTargets.filter { $0.type != .test || chosenTests?.contains($0.name) ?? true }
 )
 
 // Built only when asked for, so that `swift build` stays short.
@@ -595,7 +604,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),
-        fuzz("MS3URLFuzz", carrel("HTTP Proxy")),
+        fuzz("MS3URLFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("MarlinFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("TransportStreamFuzz", carrel("Bytes Crypto TS")),
         fuzz("CodecRecordFuzz", carrel("Audio Bytes Video")),
@@ -605,7 +614,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
-        fuzz("ProxyAddressFuzz", carrel("HTTP Proxy")),
+        fuzz("ProxyAddressFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
         fuzz("RequestFuzz", carrel("Bytes HTTP HTTPServer") + wholeServer),
@@ -637,7 +646,11 @@ if Context.environment["CARREL_BENCH"] != nil {
             ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
-        benchmark("ProxyBench", carrel("Bytes HTTP HTTPClient MP4 Media Proxy Threads") + allocator, exclude: ["run"]),
+        benchmark(
+            "ProxyBench",
+            carrel("Bytes HTTP HTTPClient MP4 Media MediaSource Proxy Threads") + allocator,
+            exclude: ["run"]
+        ),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

@@ -13,7 +13,7 @@ let key = [UInt8](repeating: 0x2b, count: 16)
 let iv = [UInt8](repeating: 0x7e, count: 16)
 let plain = (0..<77_600).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-/// Of this thread's processor time, so that a busy machine does not count.
+/// Measures this thread's processor time, so that a busy machine does not count.
 func seconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

@@ -20,7 +20,7 @@ struct Batch: Codable {
 
 let rounds = 15
 
-/// Of this thread's processor time, so that a busy machine does not count.
+/// Measures this thread's processor time, so that a busy machine does not count.
 func seconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

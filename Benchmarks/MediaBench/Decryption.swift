@@ -8,7 +8,7 @@ import CarrelMedia
 import CarrelTS
 import Glibc
 
-/// Of this thread's processor time, so that a busy machine does not count.
+/// Measures this thread's processor time, so that a busy machine does not count.
 func seconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

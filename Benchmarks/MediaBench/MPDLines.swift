@@ -4,7 +4,7 @@ import CMediaLoops
 import CarrelBytes
 import CarrelDASH
 
-/// An MPD of 20,000 timeline entries beside a bare SAX pass of libxml2 over the same bytes.
+/// An MPD of 20,000 timeline entries compared with a bare SAX pass of libxml2 over the same bytes.
 enum MPDLines {
     static let count = 20_000
 

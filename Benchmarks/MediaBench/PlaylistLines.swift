@@ -4,7 +4,7 @@ import CMediaLoops
 import CarrelBytes
 import CarrelHLS
 
-/// HLS of 20,000 segments beside a C loop that finds its lines.
+/// HLS of 20,000 segments compared with a C loop that finds its lines.
 enum PlaylistLines {
     static let count = 20_000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Media: decryption beside a C loop of the same OpenSSL calls, parsing beside bare passes over the same bytes, and one program that the
-// `run` script measures beside ffmpeg and Shaka Packager.
+// Media: decryption compared with a C loop of the same OpenSSL calls, parsing compared with bare passes over the same bytes, and
+// one program that the `run` script compares with ffmpeg and Shaka Packager.
 //
 //   MediaBench                          the loops
 //   MediaBench remux FILE OUT KEY…      FILE as a clear transport stream, in pieces as they arrive
@@ -24,7 +24,7 @@ if let mode = arguments.first, arguments.count >= 3 {
     try measureLines()
 }
 
-/// Parsing beside bare passes over the same bytes.
+/// Parsing compared with bare passes over the same bytes.
 func measureLines() throws {
     for (name, text) in [
         ("HLS of 20,000 segments", PlaylistLines.plain()), ("the same, each with key, time and range", PlaylistLines.rich()),

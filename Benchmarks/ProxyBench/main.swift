@@ -2,9 +2,9 @@
 
 // The playlist proxy, of which the `run` script measures the process from outside.
 //
-//   ProxyBench serve SOURCE KEY COUNT    COUNT sessions of a DASH source; their addresses on standard output, until standard input ends
-//   ProxyBench first DIRECT PLAYLIST     the first byte of 200 segments through the proxy and straight from the origin, in turns
-//   ProxyBench fetch PLAYLIST            all segments one behind another
+//   ProxyBench serve SOURCE KEY COUNT    COUNT sessions of a DASH source; their addresses on standard output, until standard
+//   input ends ProxyBench first DIRECT PLAYLIST     the first byte of 200 segments through the proxy and straight from the
+//   origin, in turns ProxyBench fetch PLAYLIST            all segments in order
 //   ProxyBench play SECONDS PLAYLIST…    each playlist as a player in real time: late segments
 //   ProxyBench playlist PLAYLIST         the time of the first request, and the median of the next
 //   ProxyBench remux FOLDER KEY NAMES…   decryption and remultiplexing of segments in memory
@@ -14,6 +14,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelThreads
 import Glibc
@@ -159,7 +160,7 @@ struct CountingSink: MediaSink {
     mutating func overwrite(_ bytes: RawSpan, at offset: Int64) {}
 }
 
-/// Pairs of segments of pictures and audio, behind the two initialization segments.
+/// Remultiplexes pairs of video and audio segments, after the two initialization segments.
 func remux(_ folder: String, _ key: String, _ names: [String]) async throws {
     var keys = GivenKeys()
     if key != "-" { try keys.add(key) }

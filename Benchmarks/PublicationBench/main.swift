@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Opens protected publications and reads them. The `run` script beside it makes the files, and compares with other programs.
+// Opens protected publications and reads them. The `run` script next to it makes the files, and compares with other programs.
 //
 //   make FOLDER           writes publications of all sizes, protected by the provider of `FOLDER/provider.der` and `.key`
 //   learn FOLDER          opens one with its passphrase, so that the store knows it
@@ -38,8 +38,8 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Of this process's processor time, so that a busy machine does not count. Not of a thread: what is awaited goes on in another one, and the times
-/// of two threads have nothing to do with each other.
+/// Measures this process's processor time, so that a busy machine does not count. Not a thread's: awaited work continues on
+/// another thread, and the times of two threads are unrelated.
 func spent() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -146,7 +146,7 @@ func ranges(_ path: String, _ folder: String) async throws {
     let resource = publication.get(link)
     let length = try await resource.length()
     let file = unsafe open(path, O_RDONLY)
-    // the first entry of the package: behind its local header and its name
+    // the first entry of the package: after its local header and its name
     let start = Int64(30 + "publication.pdf".utf8.count)
     let size = 64 << 10
     var random = SystemRandomNumberGenerator()
@@ -198,7 +198,7 @@ case ("learn", let rest) where rest.count == 1:
     let book = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
     precondition(!book.isRestricted, book.protectionErrorMessage ?? "")
 case ("open", let rest) where rest.count == 2:
-    // what is not opened whole is no figure
+    // an incomplete opening is not measured
     forgetPeak()
     let before = spent()
     let publication = try await opened(rest[0], rest[1])
@@ -215,7 +215,7 @@ case ("attempt", let rest) where rest.count == 2:
     } catch let error as Publication.OpeningError {
         print("\(memory("VmHWM")) KiB, \(error.code)")
     }
-    // a reader goes on with the publication; taking it apart is not opening it
+    // a reader keeps using the publication; releasing it is not part of opening it
     exit(0)
 case ("first", let rest) where rest.count == 2:
     let requests = Locked(0)

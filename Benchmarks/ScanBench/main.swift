@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How fast an MP3 file is indexed from the page cache, beside the floor: reading the same bytes and doing nothing. The index is what
-// `carrel ingest` makes of such a file but for storing its sound: frames found, tags and junk left out, segments cut. The digest is
-// by which it knows a file again, in a pass of its own.
-// With the path of an M4A or M4B file: how fast its frames come out as ADTS, beside the same floor, and the peak memory.
+// How fast an MP3 file is indexed from the page cache, compared with the floor: reading the same bytes and doing nothing. The
+// index is what `carrel ingest` makes of such a file except storing its audio: frames found, tags and junk omitted, segments cut.
+// The digest that identifies a file is a separate pass.
+// With the path of an M4A or M4B file: how fast its frames come out as ADTS, compared with the same floor, and the peak memory.
 import CarrelAudio
 import CarrelBytes
 import CarrelCrypto
@@ -17,7 +17,7 @@ let chunk = 1 << 20
 var path = Array("/tmp/carrel-bench-XXXXXX".utf8CString)
 let file = unsafe mkstemp(&path)
 unsafe unlink(path)
-let segment = 500  // frames: what is walked at once, and stays in the cache
+let segment = 500  // frames: walked in one piece, which stays in the cache
 let block = Array(repeatElement(frame, count: segment).joined())
 for _ in 0..<frames / segment { unsafe write(file, block, block.count) }
 let size = frames * frame.count

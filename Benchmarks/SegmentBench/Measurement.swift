@@ -40,7 +40,7 @@ struct Measurement {
 
 func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
-/// Of this thread's processor time, so that a busy machine does not count.
+/// Measures this thread's processor time, so that a busy machine does not count.
 func seconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

@@ -5,7 +5,7 @@ import CarrelAudio
 import CarrelCrypto
 import CarrelPackager
 
-/// Encrypted segments of a title, one after the other or side by side.
+/// Encrypted segments of a title, one after another or side by side.
 func measure(_ title: Title, _ form: SegmentForm, sideBySide: Bool) throws -> Measurement {
     let key = [UInt8](repeating: 0x2b, count: 16)
     let secret = Secret(key)

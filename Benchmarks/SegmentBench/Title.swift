@@ -11,7 +11,7 @@ struct Title {
     let index: SegmentIndex
     let input: FileInput
 
-    /// Segments of frames whose lengths are those of a constant bit rate, with AAC's wandering by a fifth.
+    /// Creates segments of frames with the lengths of a constant bit rate; AAC's vary by a fifth.
     init(_ name: String, _ format: AudioFormat, kilobits: Int, segments: Int) {
         var builder = SegmentIndexBuilder(format: format)
         var media: [UInt8] = []

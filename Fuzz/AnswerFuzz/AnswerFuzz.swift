@@ -2,7 +2,7 @@
 
 import CarrelSubscription
 
-/// What is read as an answer must be read as the same answer when it is written.
+/// A response that is read must be the same after it is written and read again.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -13,7 +13,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             fatalError("a purchase is of another receipt")
         }
     }
-    // Whoever changes bytes has no key: what verifies was signed when the corpus was made.
+    // The fuzzer has no key: every message that verifies was signed when the corpus was made.
     if let message = try? SignedMessage(der: bytes), SHA256.hash(message.content.rawSpan) != signed {
         fatalError("something was believed that nobody signed")
     }
@@ -30,7 +30,7 @@ private let verifier = (try? Certificate.all(in: Array(root.utf8))).flatMap { tr
     TransactionVerifier(roots: $0, bundleIDs: ["com.example.reader"])
 }
 
-/// Made for this, with a key that nobody has kept.
+/// Made for this target, with a key that was discarded.
 private let root = """
     -----BEGIN CERTIFICATE-----
     MIIBYzCCAQigAwIBAgIUIUWj41+2G9ua47yqU01bBQyTLZMwCgYIKoZIzj0EAwIw

@@ -5,7 +5,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
 
-/// Of a key that sealed nothing.
+/// A chain with a key that sealed nothing.
 private let chain = AuditChain(
     key: HMACSHA256(key: Secret([UInt8](repeating: 7, count: 32))),
     head: AuditHead(path: "/nonexistent/audit.head")
@@ -19,10 +19,10 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
         let limits = JSONLimits(byteCount: AuditArchive.lineLimit)
         guard let json = try? JSON.parse(Array(line).rawSpan, limits: limits) else { continue }
-        _ = AuditArchive.mark(json["after"]) ?? AuditArchive.mark(json["end"])
-        guard let row = AuditArchive.Row(json) else { continue }
+        _ = AuditHead.Mark(json["after"]) ?? AuditHead.Mark(json["end"])
+        guard let row = SealedAuditRow(json) else { continue }
         let written = row.json
-        precondition(AuditArchive.Row(written)?.json == written, "a row changed")
+        precondition(SealedAuditRow(written)?.json == written, "a row changed")
         if let page = json["page"]?["entries"]?.string.flatMap({ Base64.decode($0) }) {
             _ = try? AuditPage.entries(in: page, of: json["id"]?.string ?? "")
         }

@@ -15,8 +15,8 @@ private let file: Int32 = {
 }()
 private let names = ["META-INF/container.xml", "META-INF/encryption.xml", "OEBPS/package.opf", "OEBPS/cover.jpg"]
 
-/// No publication makes the reader of its package document trap. The input is its documents, a zero between one and the next: an
-/// archive of them is made here, so that no checksum stands before the reader.
+/// No publication makes the reader of its package document trap. The input is its documents, separated by zeros: they are put
+/// into an archive here, so that no checksum shields the reader.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
@@ -36,7 +36,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Entries that are stored as they are (PKWARE APPNOTE 6.3.10 §4.3).
+/// Writes entries without compression (PKWARE APPNOTE 6.3.10 §4.3).
 private func archive(_ entries: [(String, ArraySlice<UInt8>)]) -> [UInt8] {
     func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
     var (out, directory): ([UInt8], [UInt8]) = ([], [])

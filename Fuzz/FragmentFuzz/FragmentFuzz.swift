@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelMP4
 
-/// What a reader says of a stream: its bytes, and its samples.
+/// A reader's results for a stream: its bytes and its samples.
 private struct Account: Equatable {
     struct Sample: Equatable {
         var track: Int

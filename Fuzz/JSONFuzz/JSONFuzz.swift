@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// What the reader takes, it must take again when written, with the same meaning.
+/// A value that the reader accepts must be accepted again when written, with the same meaning.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -4,8 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelJOSE
 
-/// Whatever is read, nothing is ever believed that a key of ours did not sign; sets of keys and certificates are read from the same
-/// bytes.
+/// No token is trusted that our key did not sign; sets of keys and certificates are read from the same bytes.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

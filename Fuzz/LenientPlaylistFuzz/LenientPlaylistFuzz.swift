@@ -16,7 +16,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     func again(_ text: [UInt8]) -> Playlist? {
         try? Playlist.read(text.rawSpan, strictness: .lenient, url: "a?q=1", imports: imports, limit: 1000).playlist
     }
-    // written anew, a text that merely looks like a variable becomes one behind its definition
+    // written again, a text that merely looks like a variable becomes a variable after its definition
     let hasVariables = zip(bytes, bytes.dropFirst()).contains { $0 == UInt8(ascii: "{") && $1 == UInt8(ascii: "$") }
     switch reading.playlist {
     case .media(var media):

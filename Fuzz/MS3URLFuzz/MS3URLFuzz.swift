@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 
 /// Whatever a source says: what is read as an MS3 address leads to servers alone, is the same when written and read again, and shows its token
@@ -22,7 +23,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(content.hasPrefix("https://") || content.hasPrefix("http://"))
     guard let again = try? MS3URL(url.text) else { preconditionFailure("what is written is not read") }
     precondition(again == url && again.contentURL == url.contentURL && again.isPlaylist == url.isPlaylist)
-    // a token that is a part of other text by chance says nothing
+    // a token that occurs in other text by chance proves nothing
     if url.token.utf8.count > 24, !url.contentURL.contains(url.token),
         !url.rightsURL.dropLast(url.token.utf8.count).contains(url.token)
     {

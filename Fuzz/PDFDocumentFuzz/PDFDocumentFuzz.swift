@@ -6,7 +6,7 @@ import Glibc
 
 private let file: Int32 = clinux_memory_file()
 
-/// No document makes its reader trap, with a password or without, and what it says of itself is within limits.
+/// No document makes its reader trap, with a password or without, and its metadata is within limits.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     ftruncate(file, 0)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelPresentation
 import CarrelProxy
 
-/// Whatever the query of a segment's address says, what it names lies in the bounds that a presentation expects, and is written as it is
-/// read.
+/// For any query of a segment's address, the named segment is within the bounds that a presentation expects, and is written in
+/// the form in which it was read.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
@@ -16,7 +17,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     guard let again = try? SegmentName(Query(parsing: name.query)) else { preconditionFailure("what is written is not read") }
     var expected = name
-    // places of audio are written beside pictures alone
+    // positions of audio are only written together with video
     if name.rendition.video == nil || name.rendition.audio == nil { (expected.audioIndex, expected.audioTime) = (0, 0) }
     precondition(again == expected)
     return 0

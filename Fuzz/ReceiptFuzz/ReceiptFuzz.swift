@@ -4,7 +4,8 @@ import CarrelBytes
 import CarrelJSON
 @testable import CarrelReceipts
 
-/// What a store signed is read member by member, whatever it holds; what passes keeps its promises. (`JWSFuzz` has the signature.)
+/// Content signed by a store is read member by member; accepted content satisfies its invariants. (`JWSFuzz` covers the
+/// signature.)
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -17,7 +17,7 @@ private struct Table: SettingsTable {
     ]
 }
 
-/// No file crashes the reader, and what it accepts says the same again when it is written as it is shown.
+/// No file crashes the reader, and an accepted file has the same meaning when it is written as displayed.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -142,7 +142,7 @@ struct `A browser` {
     }
 
     @Test(arguments: BrowserKind.allCases)
-    func `reaches a loopback server by a name that is no secure context`(kind: BrowserKind) async throws {
+    func `reaches a loopback server by a name that is not a secure context`(kind: BrowserKind) async throws {
         let server = Self.serve(Self.page)
         let browser = try await Browser.start(kind, BrowserOptions(loopbackNames: ["library.test"]))
         try await browser.open("http://library.test:\(server.port)/page")
@@ -151,7 +151,7 @@ struct `A browser` {
     }
 
     @Test(arguments: BrowserKind.allCases)
-    func `leaves no process behind, closed or just let go`(kind: BrowserKind) async throws {
+    func `leaves no process running, closed or released`(kind: BrowserKind) async throws {
         let mark = "carrel-test-"
         try await Browser.start(kind).quit()  // the one that an earlier test closed
         for isClosed in [true, false] {

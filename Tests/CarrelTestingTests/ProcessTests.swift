@@ -12,7 +12,7 @@ struct `Running a program` {
         #expect(result.errorText == "bad\n")
     }
 
-    @Test func `carries megabytes both ways at once`() async throws {
+    @Test func `carries megabytes in both directions concurrently`() async throws {
         let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) }
         let result = try await runProcess(["cat"], input: bytes)
         #expect(result.output == bytes)
@@ -42,7 +42,7 @@ struct `Running a program` {
         #expect(await isGone(child))
     }
 
-    @Test func `ends at once when the task is cancelled`() async throws {
+    @Test func `ends immediately when the task is canceled`() async throws {
         let task = Task { try await runProcess(["sleep", "1000"]) }
         task.cancel()
         await #expect(throws: ProcessError(.cancelled)) { try await task.value }

@@ -3,7 +3,7 @@
 import CarrelTesting
 import Testing
 
-/// What `scripts/lint` says of the folders of `Sources` (`scripts/house.py`).
+/// The checks of `scripts/lint` on the folders of `Sources` (`scripts/house.py`).
 struct `The folders of Sources` {
     private static let manifest = """
         let groundTargets: [Target] = [
@@ -62,7 +62,7 @@ struct `The folders of Sources` {
         let circle = [
             "Sources/Clients/CarrelShop/A/One.swift": "struct One { let two: Two }\n",
             "Sources/Clients/CarrelShop/B/Two.swift": "struct Two { let three: Three }\n",
-            // what a comment and a text name is no type that is used
+            // a type named in a comment or a text is not used
             "Sources/Clients/CarrelShop/B/Three.swift": "// Two\nstruct Three { let one: One; let name = \"Two\" }\n",
             "Sources/Clients/CarrelShop/B/Other.swift": "struct Other { let three: Three }\n",
             "Sources/Clients/CarrelShop/Long.swift": String(repeating: "// a line\n", count: 6_001),

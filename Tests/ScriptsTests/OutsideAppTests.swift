@@ -4,8 +4,8 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// Apps outside of the tree, one for each product, against a tagged clone: what a guest meets first.
-@Suite("An app outside of the tree")
+/// Apps outside of the tree, which use every product: against this checkout, and as they are shipped, against a tagged clone.
+@Suite("An app outside of the tree", .serialized)
 struct OutsideAppTests {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
     private static let apps = [
@@ -14,15 +14,124 @@ struct OutsideAppTests {
     /// How far the size of a program may be from the one that is written down, in per cent.
     private static let tolerance = 3
 
-    /// What a program is made of.
+    /// The parts of a program.
     private struct Program: Equatable {
         /// KiB of the stripped program.
         var size: Int
-        /// Debian's libraries that it needs, beside the C library and Swift's own.
+        /// Debian's libraries that it needs, in addition to the C library and Swift's own.
         var libraries: [String]
 
         /// A line of `Tests/outside-apps.txt`.
         func line(_ name: String) -> String { "\(name) \(size) \(libraries.joined(separator: " "))" }
+    }
+
+    /// A build with a sanitizer is in a folder of its own, whose products this package would not find.
+    private static let isPlain = unsafe getenv("CARREL_SANITIZER") == nil
+
+    @Test(.enabled(if: isPlain, "not with a sanitizer"), .timeLimit(.minutes(10)))
+    func `builds against this checkout, and runs`() async throws {
+        let directory = TemporaryDirectory()
+        let binaries = try await Self.build(in: directory)
+        let book = try await Self.book()
+        defer { withExtendedLifetime(book) {} }
+        for (name, words) in Self.output {
+            let result = try await runProcess(["\(binaries)/\(name)", book.path])
+            #expect(result.status == .exited(0) && result.text == words, "\(name): \(result.text)\(result.errorText)")
+        }
+        try await Self.vaults("\(binaries)/VaultApp")
+        let opened = try await runProcess(["\(binaries)/OpenPublication", book.path])
+        #expect(opened.text == "Outside\n- a.xhtml\n86 bytes\n", "\(opened.text)\(opened.errorText)")
+        try await Self.shelf("\(binaries)/ListShelf", directory)
+        try await Self.film(binaries, directory)
+    }
+
+    /// Builds the apps in debug mode, into this checkout's folder, whose modules and objects they share: only the apps are compiled. The plan of
+    /// that build takes the place of the checkout's, which is removed, so that the next build plans again.
+    private static func build(in directory: TemporaryDirectory) async throws -> String {
+        try await checkProcess(["cp", "-r", "\(repository)/Tests/OutsideApp", directory.file("app")])
+        let build = """
+            trap 'rm -f .build/debug.yaml' EXIT
+            swift build --package-path "$1" --scratch-path .build --disable-build-manifest-caching --disable-sandbox \
+              --explicit-target-dependency-import-check error
+            """
+        // without TMPDIR: SwiftPM's lock of the folder is in the system's
+        var environment = Self.environment
+        environment["TMPDIR"] = nil
+        environment["CARREL_PATH"] = repository
+        let built = try await runProcess(
+            ["bash", "-c", build, "bash", directory.file("app")],
+            environment: environment,
+            directory: repository,
+            timeout: .seconds(540)
+        )
+        try await checkProcess(["rm", "-f", "\(repository)/.build/debug.yaml"])
+        try #require(built.status == .exited(0), "\(built.text.suffix(4000))\(built.errorText.suffix(2000))")
+        return "\(repository)/.build/debug"
+    }
+
+    private static func vaults(_ program: String) async throws {
+        var environment = Self.environment
+        environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent"
+        environment["TSS2_LOG"] = "all+none"
+        let directory = TemporaryDirectory()
+        let result = try await runProcess([program, directory.path], environment: environment)
+        let codes = "vault.unavailable\nvault.absent\nvault.absent\n"
+        #expect(result.text == "file passphrase\n\(codes)", "\(result.text)\(result.errorText)")
+    }
+
+    /// Signs in at a server of two products, with a right and a wrong password.
+    private static func shelf(_ program: String, _ directory: TemporaryDirectory) async throws {
+        let server = LoopbackServer { connection in
+            while let request = connection.readRequest() {
+                let isRight = (request.target + String(decoding: request.body, as: UTF8.self)).contains("sesame")
+                let body =
+                    if request.target.hasPrefix("/verify") {
+                        #"<subscription state="active"><issues><issue>atlas</issue><issue>whale</issue></issues></subscription>"#
+                    } else if isRight { "<token>T</token>" } else { #"<error status="notrecognised" message="Try again."/>"# }
+                guard connection.respond(body: Array(body.utf8)) else { return }
+            }
+        }
+        defer { withExtendedLifetime(server) {} }
+        for (password, words) in [("wrong", "Try again.\n"), ("sesame", "atlas\nwhale\n")] {
+            let result = try await runProcess(
+                [program, "http://127.0.0.1:\(server.port)/", "alice", directory.file("subscription")],
+                input: Array("\(password)\n".utf8)
+            )
+            #expect(result.text == words, "\(result.text)\(result.errorText)")
+        }
+    }
+
+    /// Decrypts and plays a film of four seconds, which ffmpeg encrypts.
+    private static func film(_ binaries: String, _ directory: TemporaryDirectory) async throws {
+        let (ffmpeg, curl) = (try requirePeer("ffmpeg"), try requirePeer("curl"))
+        let key = "000102030405060708090a0b0c0d0e0f"
+        let film = directory.file("film.mp4")
+        try await checkProcess([
+            ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=d=4:s=320x240:r=25", "-c:v", "libx264", "-g", "25", "-pix_fmt",
+            "yuv420p", "-encryption_scheme", "cenc-aes-ctr", "-encryption_key", key, "-encryption_kid",
+            "00112233445566778899aabbccddeeff", film,
+        ])
+        let clear = directory.file("clear.mp4")
+        let result = try await runProcess(["\(binaries)/DecryptFile", film, clear], input: Array("\(key)\n".utf8))
+        #expect(result.text == "\(Fixtures.bytes(at: clear)?.count ?? 0) bytes\n", "\(result.text)\(result.errorText)")
+        try await checkProcess([ffmpeg, "-v", "error", "-xerror", "-i", clear, "-f", "null", "-"])
+        let wrong = String(key.reversed())
+        let refused = try await runProcess(
+            ["\(binaries)/DecryptFile", film, directory.file("none.mp4")],
+            input: Array("\(wrong)\n".utf8)
+        )
+        #expect(refused.text.hasPrefix("the key given for key id 00112233445566778899aabbccddeeff"), "\(refused.text)")
+
+        try await checkProcess(["mkfifo", directory.file("end")])
+        let program = try BackgroundProcess([
+            "bash", "-c", #"{ echo "$1"; cat "$2"; } | stdbuf -oL "$3" "$4""#, "bash", key, directory.file("end"),
+            "\(binaries)/PlayFilm", film,
+        ])
+        let line = try await program.waitForLine(containing: "open http://")
+        let playlist = try await checkProcess([curl, "-sS", "--fail", String(line.split(separator: " ")[1])])
+        #expect(playlist.hasPrefix("#EXTM3U"), "\(playlist)")
+        try await checkProcess(["bash", "-c", #"echo >"$1""#, "bash", directory.file("end")])
+        #expect(try await program.waitForExit() == .exited(0), "\(program.errors)")
     }
 
     @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), .timeLimit(.minutes(30)))
@@ -33,7 +142,7 @@ struct OutsideAppTests {
         try await checkProcess([git, "clone", "--quiet", repository, clone])
         try await checkProcess([git, "-C", clone, "tag", "0.0.1"])
         try await checkProcess(["cp", "-r", "\(repository)/Tests/OutsideApp", directory.file("app")])
-        // programs as they are shipped, with Swift's own libraries in them
+        // programs as shipped, with Swift's own libraries in them
         var environment = Self.environment
         environment["CARREL_URL"] = "file://\(clone)"
         let build = [
@@ -68,7 +177,7 @@ struct OutsideAppTests {
         }
     }
 
-    /// What each program prints.
+    /// The output of each program.
     private static let output = [
         ("FoundationApp", "true 1970-01-01T00:00:00.000Z\n86\n"),
         ("MediaApp", "other false\nmedia.wrong-key\n"),

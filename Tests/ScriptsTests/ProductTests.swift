@@ -27,7 +27,7 @@ struct `The package` {
         return try await runProcess(["swift", "package", "--package-path", app.path, "show-dependencies"])
     }
 
-    /// What a public signature names is imported publicly (SE-0409).
+    /// Modules in public signatures are imported publicly (SE-0409).
     @Test func `lists in each product the modules that its public signatures name`() async throws {
         let dumped = try await checkProcess(["swift", "package", "--package-path", repository, "dump-package"])
         let products = try JSON.parse(Array(dumped.utf8).rawSpan)["products"]?.array ?? []

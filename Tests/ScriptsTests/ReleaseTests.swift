@@ -14,7 +14,7 @@ struct `scripts/release` {
         init() async throws {
             git = try requirePeer("git")
             try await checkProcess([git, "clone", "--quiet", repository, path])
-            // as it is in the work tree; the lint itself is slow, and has tests of its own
+            // the work tree's version; the lint itself is slow, and has its own tests
             try await checkProcess(["cp", "\(repository)/scripts/release", "\(path)/scripts/release"])
             write("scripts/lint", "#!/bin/sh\nexec test ! -e Sources/Command/carrel/Broken.swift\n")
             write("Sources/Command/carrel/Version.swift", "enum Version {\n    static let text = \"0.9.1\"\n}\n")
@@ -55,7 +55,7 @@ struct `scripts/release` {
         ]
     }
 
-    @Test func `refuses what is no finished version, and says what is missing`() async throws {
+    @Test func `refuses an unfinished version, and reports the missing parts`() async throws {
         let clone = try await Clone()
         for bad in ["", "0.9", "v0.9.1", "0.9.01", "0.9.1-beta", "0.9.1 "] {
             let result = try await clone.release(bad)

@@ -43,7 +43,7 @@ struct `scripts/test-report` {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What a test that failed says, from `issue ID|text` or `issue ID|text|known`.
+    /// The message of a failed test, from `issue ID|text` or `issue ID|text|known`.
     private func issue(_ event: String) -> String {
         let parts = event.dropFirst("issue ".count).split(separator: "|").map(String.init)
         let issue = #"{"isFailure":true,"isKnown":\#(parts.count > 2),"severity":"error"}"#
@@ -90,7 +90,7 @@ struct `scripts/test-report` {
         #expect(lines == ["failed: T.S/b \"x\"()", "1 passed, 1 failed, 0 skipped"])
     }
 
-    @Test func `what failed says why, by its first issue that nobody knew of`() async throws {
+    @Test func `reports the first unknown issue of a failed test`() async throws {
         let (_, lines) = try await report([
             "start T.b()/x.swift:3:2", "issue T.b()/x.swift:3:2|one|known", "issue T.b()/x.swift:3:2|word 7, \"a/b\"",
             "issue T.b()/x.swift:3:2|three", "fail T.b()/x.swift:3:2",
@@ -184,7 +184,7 @@ struct `scripts/test-report` {
         #expect(try await report(Self.good, allowed: "*: *CARREL_FIXTURES*\n").lines == ["1 passed, 0 failed, 0 skipped"])
     }
 
-    /// A test that fails and then passes hides a defect, unless the time of another program is part of it, or that of a live source.
+    /// A test that fails and then passes hides a defect, unless the time of another program is part of it, or a live source's.
     @Test func `only suites of browsers, players and live sources may be tried again`() throws {
         let list = String(decoding: try #require(Fixtures.bytes(at: "\(repository)/Tests/second-try.txt")), as: UTF8.self)
         let patterns = list.split(separator: "\n").filter { !$0.hasPrefix("#") }

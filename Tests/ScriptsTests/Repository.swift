@@ -10,9 +10,9 @@ struct FakePath {
     let directory = TemporaryDirectory()
 
     /// - Parameters:
-    ///   - real: programs that stay as they are.
-    ///   - fake: shell scripts in the place of others; each also writes its arguments as a line of the file `calls`.
-    /// - Throws: what skips the test where a real program is not installed.
+    ///   - real: real programs.
+    ///   - fake: shell scripts that replace others; each also writes its arguments as a line of the file `calls`.
+    /// - Throws: an error that skips the test if a real program is not installed.
     init(real: [String], fake: [String: String]) async throws {
         for name in real {
             let path = try requirePeer(name)
@@ -26,6 +26,6 @@ struct FakePath {
 
     var environment: [String: String] { ["PATH": directory.path] }
 
-    /// What the stand-ins were called with, a line a call.
+    /// The arguments of each call of the stand-ins, one line per call.
     var calls: [String] { String(decoding: directory.read("calls") ?? [], as: UTF8.self).split(separator: "\n").map(String.init) }
 }

@@ -15,7 +15,7 @@ struct `scripts/setup` {
         try await checkProcess(["\(repository)/scripts/setup", "--list", name]).split(separator: "\n").map(String.init)
     }
 
-    /// A Debian on which everything is installed but what is given.
+    /// A Debian on which everything but `missing` is installed.
     private func debian(without missing: String = "-", user: Int = 0, sudo: Bool = false) async throws -> FakePath {
         var fake = Self.swift
         fake["dpkg-query"] = """
@@ -70,7 +70,7 @@ struct `scripts/setup` {
     }
 
     @Test(arguments: [false, true])
-    func `installs what is missing and says so, as root or with sudo`(sudo: Bool) async throws {
+    func `installs missing packages and reports them, as root or with sudo`(sudo: Bool) async throws {
         let path = try await debian(without: "espeak-ng", user: sudo ? 1000 : 0, sudo: sudo)
         let result = try await setup("run", path)
         #expect(result.status.isSuccess)
@@ -87,7 +87,7 @@ struct `scripts/setup` {
         #expect(result.errorText.contains("setup: hint: as root: apt-get install ffmpeg"))
     }
 
-    @Test func `says what is missing on another distribution, by Debian's names`() async throws {
+    @Test func `reports missing packages on another distribution, by Debian's names`() async throws {
         var fake = Self.swift
         fake["pkg-config"] = #"case "$2" in libcrypto) exit 1 ;; esac"#
         fake["ffmpeg"] = ""

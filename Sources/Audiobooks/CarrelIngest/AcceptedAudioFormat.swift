@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The accepted audio formats. MP3 and AAC in MP4 are taken as they are, the others by way of ffmpeg.
+/// The accepted audio formats. MP3 and AAC in MP4 are kept unchanged; others are transcoded with ffmpeg.
 ///
-/// All of them hold sound themselves; none names other files.
+/// All contain their audio; none refers to other files.
 package struct AcceptedAudioFormat: Sendable {
     /// The name for people.
     package let name: String

@@ -4,7 +4,7 @@ import CarrelArchive
 import CarrelBytes
 import Glibc
 
-/// Unpacks a ZIP archive into a folder of its own, within limits that hold for what is really there, not for what it declares.
+/// Unpacks a ZIP archive into a separate folder, within limits on its actual content, not on its declarations.
 struct ArchiveUnpacking {
     let path: String
     /// Bytes that may come out.
@@ -21,7 +21,7 @@ struct ArchiveUnpacking {
         }
     }
 
-    /// The same for an archive that is open already.
+    /// The same for an open archive.
     func unpack(_ archive: Archive, into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
         do {
             let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }

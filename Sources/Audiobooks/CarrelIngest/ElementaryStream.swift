@@ -21,7 +21,7 @@ final class ElementaryStream {
     /// Samples of each channel so far.
     var sampleCount: Int64 { frameCount * Int64(format.samplesPerFrame) }
 
-    /// Takes whole frames back to back.
+    /// Appends whole frames back to back.
     func append(_ frames: RawSpan, count: Int) throws {
         try builder.append(frames)
         try writer?.append(frames)

@@ -15,9 +15,9 @@ struct FrameAssembly {
     /// Whether no part of a frame is waiting for the rest.
     var isEmpty: Bool { carry.isEmpty }
 
-    /// Takes the next bytes and passes on the frames that are whole, and how many.
+    /// Takes the next bytes, and passes complete frames and their number on.
     ///
-    /// - Returns: false when the bytes are not frames of the format.
+    /// - Returns: false if the bytes are not frames of the format.
     mutating func feed(_ span: RawSpan, _ body: (RawSpan, Int) throws -> Void) throws -> Bool {
         carry.append(copying: span)
         let (end, count) = whole()

@@ -7,11 +7,10 @@ import CarrelPackager
 import CarrelStore
 import CarrelWorks
 
-/// Takes audio files into the store: reads their metadata, cleans the audio to frames back to back, indexes it,
-/// and cuts a sample.
+/// Ingests audio files: reads their metadata, cleans the audio to frames back to back, indexes it, and cuts a sample.
 ///
-/// Everything here blocks: run it on a thread of its own. What it made is in the blob store when it returns; the catalog entry is
-/// the caller's, and so is the removal of finished blobs when it throws; of the one being written nothing stays.
+/// All calls block: run them on a dedicated thread. The results are in the blob store on return; the caller writes the catalog
+/// entry, and removes finished blobs after an error; an unfinished blob is removed.
 package struct Ingest {
     let work: IngestWork
     let options: IngestOptions
@@ -38,7 +37,7 @@ package struct Ingest {
         return hash.finish()
     }
 
-    /// Takes the file, folder or ZIP archive at `path`.
+    /// Ingests the file, folder or ZIP archive at `path`.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedTitle {
         if SourceFile.isFolder(path) { return try take(SourceParts(folder: path, name: path), path, sourceHash) }
         let file = try SourceFile(path: path, name: path)

@@ -4,7 +4,7 @@ package import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// Why something could not be taken into the catalog.
+/// The reason why a source could not be ingested.
 package struct IngestError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<IngestError>
@@ -15,7 +15,7 @@ package struct IngestError: CodedError {
     package let path: String
     /// The fault: the rest of a lower-case sentence that begins with the path.
     package let reason: String
-    /// The remedy, if there is one.
+    /// The remedy, if any.
     package let hint: String?
 
     package init(_ code: Code, _ path: String, _ reason: String, hint: String? = nil) {

@@ -30,7 +30,7 @@ package struct IngestOptions: Sendable {
 
 /// The title of a source without one.
 package enum MissingTitlePolicy: Sendable {
-    /// By its file, folder or archive.
+    /// Named after its file, folder or archive.
     case fileName
     case named(String)
     /// It is refused: its file was named by a program.
@@ -45,7 +45,7 @@ package enum MissingTitlePolicy: Sendable {
     }
 }
 
-/// How far an ingest has come.
+/// The progress of an ingest.
 package struct IngestProgress: Sendable {
     package enum Phase: String, Sendable {
         case hashing

@@ -19,13 +19,13 @@ package struct IngestedTitle: Sendable {
     package let warnings: [String]
 
     /// - Parameters:
-    ///   - metadata: what the title is called and who made it.
+    ///   - metadata: the title's names and contributors.
     ///   - sourceHash: SHA-256 over the source.
-    ///   - media: frames back to back.
-    ///   - index: where its segments begin.
+    ///   - media: the frames, back to back.
+    ///   - index: the index of segments.
     ///   - cover: a picture and its media type.
-    ///   - sample: an MP3 file and how long it plays.
-    ///   - warnings: what an operator should know, in sentences.
+    ///   - sample: an MP3 file and its duration.
+    ///   - warnings: warnings for the operator, in sentences.
     package init(
         metadata: TitleMetadata,
         sourceHash: [UInt8],

@@ -3,13 +3,13 @@
 import CarrelAudio
 import CarrelBytes
 
-/// Reads one MP3 file: its frames into the stream, its tags.
+/// Reads one MP3 file: its frames and its tags.
 struct MP3Part {
     let file: SourceFile
     let summary: MP3Summary
     let tags: AudioTags
 
-    /// The format of the first frame, or nil when the file is not MP3.
+    /// The format of the first frame, or nil if the file is not MP3.
     static func sniff(_ file: SourceFile) throws -> AudioFormat? {
         var scanner = MP3Scanner(searchLimit: 1 << 20)
         var format: AudioFormat?
@@ -52,7 +52,7 @@ struct MP3Part {
         tags = try Self.tags(of: file, summary.tags)
     }
 
-    /// Bytes of one tag that are read: a picture and some text.
+    /// The maximum size of a tag to read: a picture and some text.
     private static let tagLimit: Int64 = 20 << 20
 
     private static func tags(of file: SourceFile, _ found: [MP3Tag]) throws -> AudioTags {
@@ -69,7 +69,7 @@ struct MP3Part {
         return tags
     }
 
-    /// Refuses a file whose end is missing, or says so where that is allowed.
+    /// Refuses a truncated file, or adds a warning if truncation is allowed.
     func checkWhole(allowTruncated: Bool, warnings: inout [String]) throws(IngestError) {
         if summary.junk.byteCount > 0, let at = summary.junk.firstOffset {
             warnings.append(

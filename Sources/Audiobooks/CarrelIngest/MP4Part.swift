@@ -45,7 +45,7 @@ final class MP4Part {
         return tags
     }
 
-    /// Its elementary stream; nil when the track cannot be carried as it is and has to be transcoded.
+    /// Its elementary stream; nil if the track must be transcoded.
     var format: AudioFormat? {
         if case .adts(let format) = track.framing { format } else { nil }
     }

@@ -2,7 +2,8 @@
 
 import CarrelArchive
 
-/// Entries left out of an archive because their names lead elsewhere: an error where one belongs to the publication, otherwise a warning.
+/// Entries omitted from an archive because their names lead elsewhere: an error if one belongs to the publication, otherwise a
+/// warning.
 struct OmittedParts {
     private let entries: [OmittedArchiveEntry]
     private let source: String

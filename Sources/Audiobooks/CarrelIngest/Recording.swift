@@ -10,7 +10,7 @@ import CarrelWorks
 struct Recording {
     let media: BlobID
     let index: SegmentIndex
-    /// Of each part, in playing order.
+    /// The tags of each part, in playing order.
     let tags: [AudioTags]
     /// Chapters of the whole, in milliseconds from the start of the title.
     let chapters: [TitleMetadata.Chapter]
@@ -93,7 +93,7 @@ struct Recording {
                 progress: advance
             )
             file.rest()
-            // Chapters often carry the picture each: one is enough.
+            // Each chapter often contains the picture: one is enough.
             if hasCover { part.tags.cover = nil }
             hasCover = hasCover || part.tags.cover != nil
             made.append(part)
@@ -132,7 +132,7 @@ struct Recording {
         return chapters.sorted { $0.startMS < $1.startMS }
     }
 
-    /// The metadata of the whole by its parts, and `name` where they have no title.
+    /// The metadata of the whole from its parts, with `name` if they have no title.
     func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.

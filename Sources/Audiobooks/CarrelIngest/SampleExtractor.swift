@@ -13,7 +13,7 @@ struct SampleExtractor {
     /// Bits per second of a sample that has to be encoded, in thousands.
     private static let bitrate = 64
 
-    /// Makes the sample; nil when none is wanted, or when it cannot be made, with a warning.
+    /// Makes the sample; nil if none is wanted, or when it cannot be made, with a warning.
     ///
     /// Books open with titles and credits: the sample begins with the first chapter that starts between half a minute and a
     /// quarter of an hour, or else at the beginning.

@@ -5,8 +5,8 @@ import CarrelCrypto
 import CarrelThreads
 import Glibc
 
-/// A folder for temporary files, for several concurrent processes. Each name begins with what its process has locked, so that what a
-/// killed process left behind is removed by the next. The system lets go of locks; numbers of processes come again.
+/// A folder for temporary files, for several concurrent processes. Each name begins with the name of a file that its process has
+/// locked, so that the next process removes the remains of a killed one. The system releases locks, but reuses process ids.
 package final class Scratch: Sendable {
     let path: String
     private let lock = Locked<ScratchLock?>(nil)
@@ -15,7 +15,7 @@ package final class Scratch: Sendable {
         self.path = path
     }
 
-    /// Beside the folder, so that nothing in it is anything but temporary.
+    /// Next to the folder, which then contains only temporary files.
     private var locks: String { "\(path).locks" }
 
     /// A new folder, closed to others.
@@ -48,7 +48,7 @@ package final class Scratch: Sendable {
 
     /// Removes what processes left that are gone.
     private func sweep() {
-        // In this order: who makes a file has its lock before.
+        // In this order: a process locks before it creates files.
         let files = Self.names(in: path)
         let held = Set(Self.names(in: locks).filter { ScratchLock.isHeld("\(locks)/\($0)") })
         for name in files where !held.contains(name.split(separator: "-").first.map(String.init) ?? "") {

@@ -9,12 +9,12 @@ package struct ScratchFile: ~Copyable {
     /// Its name in errors.
     private let name: String
 
-    /// Makes a file that must not exist yet.
+    /// Creates a new file.
     ///
     /// - Parameters:
-    ///   - path: where.
-    ///   - name: what errors call it: the archive's entry, for example.
-    /// - Throws: ``IngestError`` `full` where there is no room, `scratch` for anything else.
+    ///   - path: its path.
+    ///   - name: the name in errors, for example the archive's entry.
+    /// - Throws: ``IngestError`` `full` if there is no room, `scratch` for anything else.
     package init(at path: String, name: String) throws(IngestError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.name = name

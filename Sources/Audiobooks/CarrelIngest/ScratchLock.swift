@@ -15,7 +15,7 @@ final class ScratchLock: Sendable {
             let path = "\(folder)/\(name)"
             let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw IngestError(scratch: path) }
-            // Between these two calls another process may have taken the file for a dead one's.
+            // Between these two calls another process may have removed the file as a dead process's.
             var status = stat()
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 1 {
                 self.name = name
@@ -32,7 +32,7 @@ final class ScratchLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether a process holds the lock of a file; an unlocked one is removed.
+    /// Whether a process holds the lock of a file; removes an unlocked file.
     static func isHeld(_ path: String) -> Bool {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno != ENOENT }

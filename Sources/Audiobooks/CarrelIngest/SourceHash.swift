@@ -26,7 +26,7 @@ struct SourceHash {
 
     /// Whether the file named `a` comes before `b` in the hash of a folder: runs of digits count as numbers.
     ///
-    /// Stored hashes depend on it, so it stays as it is; the playing order is `NaturalOrder`'s.
+    /// Stored hashes depend on it, so the rule must not change; the playing order is `NaturalOrder`'s.
     static func counts(_ a: String, before b: String) -> Bool {
         var (left, right) = (Substring(a.lowercased()), Substring(b.lowercased()))
         while let x = left.first, let y = right.first {

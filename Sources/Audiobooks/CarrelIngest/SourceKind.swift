@@ -3,9 +3,9 @@
 import CarrelAudio
 import CarrelBytes
 
-/// How a part is read.
+/// The reader of a part.
 enum SourceKind {
-    /// MP3 frames, taken as they are.
+    /// MP3 frames, kept unchanged.
     case mp3(AudioFormat)
     /// AAC in MP4, whose access units become ADTS frames.
     case mp4(MP4Part)
@@ -24,7 +24,7 @@ enum SourceKind {
         }
     }
 
-    /// The properties of the source's audio, for choosing what to transcode to; 0 where that is unknown.
+    /// The properties of the source's audio, for choosing what to transcode to; 0 if that is unknown.
     var source: (sampleRate: Int, channels: Int) {
         switch self {
         case .mp3(let format): (format.sampleRate, format.channels)

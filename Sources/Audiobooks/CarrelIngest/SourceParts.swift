@@ -7,7 +7,7 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// The files that make up a title, in playing order, and the picture beside them.
+/// The files that make up a title, in playing order, and the picture next to them.
 struct SourceParts {
     var files: [SourceFile] = []
     var coverPath: String?
@@ -15,12 +15,12 @@ struct SourceParts {
     var name: String
 
     private static let pictures: Set<String> = ["jpg", "jpeg", "png", "webp", "gif"]
-    /// Files beside audio in such folders that are skipped.
+    /// Other files in folders of audio, which are skipped.
     private static let ignored: Set<String> = [
         "txt", "nfo", "cue", "m3u", "m3u8", "pls", "pdf", "epub", "log", "sfv", "md5", "url", "html", "xml", "json", "opf",
         "db", "ini", "ds_store",
     ]
-    /// Files of one title.
+    /// The maximum number of files of a title.
     private static let limit = 20_000
     private static let depthLimit = 4
 

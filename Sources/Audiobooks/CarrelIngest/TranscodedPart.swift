@@ -4,15 +4,15 @@ import CarrelAudio
 import CarrelBytes
 import CarrelJSON
 
-/// A file that ffmpeg reads: its tags and chapters as ffprobe tells them, its sound as AAC.
+/// A file that ffmpeg reads: its tags and chapters from ffprobe, its audio as AAC.
 struct TranscodedPart {
     let file: SourceFile
     private let transcoder: Transcoder
     private let tags: AudioTags
     private let hasPicture: Bool
-    /// The properties of its audio; 0 where they are unknown.
+    /// The properties of its audio; 0 if they are unknown.
     let source: (sampleRate: Int, channels: Int)
-    /// How long the file says it is, in seconds; nil when it does not.
+    /// The declared duration in seconds; nil if unknown.
     private let declared: Double?
 
     /// Samples that ffmpeg's own AAC encoder puts before the sound.
@@ -72,7 +72,7 @@ struct TranscodedPart {
     ) throws -> RecordedPart {
         let start = stream.sampleCount
         var frames = FrameAssembly(format: stream.format)
-        // The source's bytes are not seen: what is made of them, at about a quarter of their size, tells how far it is.
+        // The read position in the source is unknown: the output, at about a quarter of its size, measures the progress.
         let format = stream.format
         try transcoder.aac(sampleRate: format.sampleRate, channels: format.channels, seconds: declared) { span in
             guard try frames.feed(span, { try stream.append($0, count: $1) }) else {
@@ -101,7 +101,7 @@ struct TranscodedPart {
         return RecordedPart(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
     }
 
-    /// The time at which the file ends too early; nil when it seems whole. ffmpeg takes an early end for the end.
+    /// The time at which the file ends too early; nil if it seems whole. ffmpeg takes an early end for the end.
     private func cutOff(after seconds: Double) throws -> String? {
         if let declared, declared.isFinite, seconds < declared - 0.5 {
             return "cut off after \(MP3Part.time(seconds)) of \(MP3Part.time(declared))"

@@ -6,12 +6,12 @@ import CarrelTranscoding
 
 /// ffmpeg as a child process: it reads what Carrel does not, isolated, so that a broken decoder never takes the server down.
 ///
-/// `ConfinedProgram` says what the child may do. Formats and protocols are on fixed lists too, so that a playlist dressed as a sound
-/// opens nothing.
+/// `ConfinedProgram` says what the child may do. Formats and protocols are on fixed lists too, so that a playlist dressed as a
+/// sound opens nothing.
 struct Transcoder {
-    /// A sound that plays for a longer time gets no more time than this one.
+    /// Longer audio gets no more time than this.
     private static let longestSeconds = 24.0 * 3600
-    /// Bytes of a second of audio, where only the size of a file bounds its duration.
+    /// Bytes of a second of audio, if only the size of a file bounds its duration.
     private static let usualBytes = 16_000.0
 
     let source: SourceFile
@@ -34,7 +34,7 @@ struct Transcoder {
     /// The output of ffprobe for the file, as JSON.
     ///
     /// - Returns: at most 16 MiB.
-    /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``AcceptedAudioFormat``.
+    /// - Throws: ``IngestError`` `notAudio` if it is in none of the formats of ``AcceptedAudioFormat``.
     func probe() throws -> [UInt8] {
         var out: [UInt8] = []
         try run(
@@ -54,7 +54,7 @@ struct Transcoder {
         return out
     }
 
-    /// The first picture in the file, as it is; nil when there is none.
+    /// The first picture in the file, unchanged; nil if there is none.
     func picture() -> [UInt8]? {
         var out: [UInt8] = []
         try? run(
@@ -68,14 +68,14 @@ struct Transcoder {
         return out.isEmpty ? nil : out
     }
 
-    /// The sound as AAC-LC in ADTS frames.
+    /// Transcodes the audio to AAC-LC in ADTS frames.
     ///
     /// - Parameters:
-    ///   - sampleRate: of the result.
+    ///   - sampleRate: the result's sample rate.
     ///   - channels: 1 or 2.
-    ///   - seconds: how long the source says it plays; nil when it does not.
-    ///   - body: gets the bytes as they come.
-    /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
+    ///   - seconds: the declared duration; nil if unknown.
+    ///   - body: receives the bytes as they arrive.
+    /// - Throws: ``IngestError``, or errors of `body`; the child is ended then.
     func aac(sampleRate: Int, channels: Int, seconds: Double? = nil, _ body: (RawSpan) throws -> Void) throws {
         let declared = seconds.flatMap { $0.isFinite ? $0 : nil } ?? 0
         let longest = min(max(declared, Double(source.size) / Self.usualBytes), Self.longestSeconds)
@@ -99,7 +99,7 @@ struct Transcoder {
         )
     }
 
-    /// Runs a program and passes on what it prints. Where it refuses the file, `refusal` says so and its last complaint why.
+    /// Runs a program and passes its output on. If it refuses the file, `refusal` is thrown with its last message.
     private func run(
         _ arguments: [String],
         refusal: String = "is not sound that can be read",

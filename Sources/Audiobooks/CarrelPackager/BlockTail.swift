@@ -21,7 +21,7 @@ struct BlockTail: ~Copyable {
         first = 0
     }
 
-    /// Appends to `out` what it has room for.
+    /// Appends as much to `out` as fits.
     mutating func move(into out: inout OutputRawSpan) {
         let count = min(end - first, out.freeCapacity)
         for i in first..<first + count { out.append(bytes[i]) }

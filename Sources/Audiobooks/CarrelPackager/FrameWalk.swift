@@ -3,7 +3,7 @@
 import CarrelAudio
 import CarrelBytes
 
-/// Walks a stream of one format frame by frame: what `AudioFormat.frameLength` says, from a table and one load.
+/// Walks a stream of one format frame by frame: equal to `AudioFormat.frameLength`, from a table and one load.
 struct FrameWalk: Sendable, Hashable {
     private let format: AudioFormat
     /// Bits of the first eight bytes that every frame shares, and their values.
@@ -34,7 +34,7 @@ struct FrameWalk: Sendable, Hashable {
         }
     }
 
-    /// The length in bytes of the frame that starts at `offset`; nil when no frame of the format does.
+    /// The length in bytes of the frame that starts at `offset`; nil if no frame of the format does.
     @inline(__always)
     func frameLength(in span: RawSpan, at offset: Int) -> Int? {
         guard span.byteCount &- offset >= 8 else { return format.frameLength(in: span, at: offset) }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAudio
+import CarrelBytes
 import CarrelTS
 
 /// Turns a segment's frames into a transport stream, PES packet after PES packet.
 struct Multiplexer: ~Copyable {
-    /// Room for what it makes: any PES packet, and the few bytes before it that are less than a cipher block.
+    /// The output size: any PES packet, and the few bytes before it that are less than a cipher block.
     static let outputSize = 32 << 10
     /// Bytes that must be there to plan a PES packet: all it may hold, and the header after it.
     private static let lookahead = PESGrouping.maximumData + 64
@@ -23,11 +24,11 @@ struct Multiplexer: ~Copyable {
     /// Writes the tables to `made`.
     ///
     /// - Parameters:
-    ///   - segment: what to make.
-    ///   - format: of its frames.
-    ///   - walk: from frame to frame of this format.
+    ///   - segment: the segment.
+    ///   - format: the format of its frames.
+    ///   - walk: walks the frames of this format.
     ///   - media: an empty window for the frames, with room for more than the lookahead.
-    ///   - made: gets the segment.
+    ///   - made: receives the segment.
     init(
         _ segment: Segment,
         format: AudioFormat,
@@ -55,7 +56,7 @@ struct Multiplexer: ~Copyable {
 
     /// Appends PES packets while they fit.
     ///
-    /// - Returns: false when all was made before.
+    /// - Returns: false if all was made before.
     mutating func makeMore(
         _ input: any SegmentInput,
         _ position: inout Int64,

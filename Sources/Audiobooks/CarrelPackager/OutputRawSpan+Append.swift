@@ -13,7 +13,7 @@ extension OutputRawSpan {
         }
     }
 
-    /// Puts `bytes`, of which there are 16 to 32, over what was appended at each place.
+    /// Overwrites appended bytes at each place with `bytes` (16 to 32).
     mutating func replace(_ places: ArraySlice<UInt32>, shiftedBy shift: Int, with bytes: RawSpan) {
         precondition((16...32).contains(bytes.byteCount), "bytes that two halves of 16 do not cover")
         let count = byteCount

@@ -2,23 +2,13 @@
 
 package import CarrelBytes
 
-/// Why a segment or playlist could not be made.
-package struct PackagerError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<PackagerError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
-    package var description: String { message }
+/// The domain of ``PackagerError``.
+package enum PackagerErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a segment or playlist could not be made.
+package typealias PackagerError = CodedFailure<PackagerErrorDomain>
 
 extension ErrorCode where Failure == PackagerError {
     /// The title has no segment of that number.

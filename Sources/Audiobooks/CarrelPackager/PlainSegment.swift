@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAudio
+import CarrelBytes
 import CarrelHLS
 import CarrelTS
 
-/// The bytes of a segment before encryption, made window by window, or in one piece where there is room for them.
+/// The bytes of a segment before encryption, generated window by window, or in one piece if there is room.
 struct PlainSegment: ~Copyable {
     private let memory = WindowMemory()
     private let input: any SegmentInput
@@ -14,7 +15,7 @@ struct PlainSegment: ~Copyable {
     /// The bytes that are made and not yet taken.
     var made: SegmentWindow
 
-    /// Makes into `room`, which has room for the whole segment and outlives this, or else into a window of its own.
+    /// Generates into `room`, which must fit the whole segment and outlive this value, or else into its own window.
     init(
         _ segment: Segment,
         format: AudioFormat,
@@ -48,7 +49,7 @@ struct PlainSegment: ~Copyable {
 
     /// Makes more, as much as there is room for.
     ///
-    /// - Returns: false when all was made before.
+    /// - Returns: false if all was made before.
     mutating func makeMore() throws -> Bool {
         made.compact()
         if let more = try multiplexer?.makeMore(input, &position, end, into: &made) { return more }
@@ -59,7 +60,7 @@ struct PlainSegment: ~Copyable {
 }
 
 extension SegmentWindow {
-    /// Reads media, as much as there is room for, and goes on until at least some bytes are there.
+    /// Reads as much media as fits, until at least `atLeast` bytes are available.
     mutating func fill(from input: any SegmentInput, _ position: inout Int64, _ end: Int64, atLeast: Int) throws {
         let goal = count + atLeast
         while count < goal {

@@ -4,16 +4,16 @@ import CarrelAudio
 import CarrelBytes
 import CarrelHLS
 
-/// The media playlist of one title in one form, without what differs from order to order: the ticket in each segment's URI, and
-/// the keys. Made once, rendered for each listener at the speed of a copy.
+/// The media playlist of one title in one form, without the parts that differ between orders: the ticket in each segment's URI,
+/// and the keys. Created once, and rendered for each listener at the speed of a copy.
 ///
 /// RFC 8216: version 3, VOD, media sequence from 0, initialization vectors by media sequence number. Each EXTINF is the
-/// difference of two running totals of samples, rounded to the microsecond, so that nothing drifts however long the title is.
+/// difference of two running totals of samples, rounded to the microsecond, so that even long titles do not drift.
 package struct PlaylistTemplate: Sendable {
     /// Characters of a ticket.
     package static let ticketLength = 28
 
-    /// Keys that the playlist names: one, unless they rotate.
+    /// The number of keys in the playlist: one, unless they rotate.
     package let keyCount: Int
 
     private let text: [UInt8]
@@ -23,9 +23,9 @@ package struct PlaylistTemplate: Sendable {
     private let ticketPlaces: [UInt32]
 
     /// - Parameters:
-    ///   - index: the title's.
+    ///   - index: the title's index.
     ///   - form: how segments carry their frames.
-    ///   - segmentsPerKey: after how many segments the key changes; nil for one key.
+    ///   - segmentsPerKey: the number of segments per key; nil for one key.
     package init(_ index: SegmentIndex, form: SegmentForm, segmentsPerKey: Int? = nil) {
         let count = index.segmentCount
         let period = max(1, min(segmentsPerKey ?? count, count))
@@ -71,9 +71,9 @@ package struct PlaylistTemplate: Sendable {
     ///
     /// - Parameters:
     ///   - ticket: `ticketLength` characters of the URL-safe alphabet (RFC 4648 §5).
-    ///   - keyURI: the URI of a key by its number, from zero; nil leaves the segments in the clear.
-    /// - Returns: the text; the same for the same arguments.
-    /// - Throws: `ticket` when the ticket is no such text, `keyURI` when a playlist cannot contain a URI.
+    ///   - keyURI: the URI of a key by its number, from zero; nil leaves the segments unencrypted.
+    /// - Returns: the text; equal for equal arguments.
+    /// - Throws: `ticket` for an invalid ticket, `keyURI` if a playlist cannot contain a URI.
     package func render(ticket: String, keyURI: ((Int) -> String)?) throws(PackagerError) -> [UInt8] {
         let ticket = Array(ticket.utf8)
         guard ticket.count == Self.ticketLength, ticket.allSatisfy(Self.isURLSafe) else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One segment of a title: which part of the media it holds, and when it is heard.
+/// One segment of a title: its range of the media, and its time.
 package struct Segment: Sendable, Hashable {
     /// The media sequence number, from zero.
     package let number: Int

@@ -3,14 +3,14 @@
 package import CarrelAudio
 import CarrelTS
 
-/// How a segment carries its frames.
+/// The container of a segment's frames.
 package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     /// In an MPEG-2 transport stream: plays everywhere.
     case transportStream = "ts"
-    /// As they are, after an ID3 time stamp (RFC 8216 §3.4): smallest, and what Media Source Extensions take.
+    /// Frames unchanged, after an ID3 time stamp (RFC 8216 §3.4): the smallest form, and accepted by Media Source Extensions.
     case packed
 
-    /// The extension of a segment's URI, which players without media types go by.
+    /// The extension of a segment's URI, for players that ignore media types.
     package func fileExtension(for codec: AudioCodec) -> String {
         switch (self, codec) {
         case (.transportStream, _): "ts"

@@ -7,8 +7,8 @@ import CarrelTS
 /// The stored form, about two bytes a segment at a constant bit rate.
 ///
 /// Two version bytes (of the form, and of the grouping its packet counts follow), the codec, then variable-length numbers: sample
-/// rate, channels, frames a segment, frames, encoder delay, padding; for each segment how many bytes it is longer than the one
-/// before, and how many transport packets it takes beyond what the one before foretells.
+/// rate, channels, frames per segment, frames, encoder delay, padding; for each segment the difference of its size to the
+/// previous one's, and of its number of transport packets to the prediction from the previous one.
 extension SegmentIndex {
     private static let version: UInt8 = 1
 

@@ -3,7 +3,7 @@
 import CarrelAudio
 
 extension SegmentIndex {
-    /// Microseconds before a segment, or before the end when the number is that of no segment; rounded to the nearest.
+    /// Microseconds before a segment, or before the end if there is no such segment; rounded to the nearest.
     func microseconds(atSegment number: Int) -> Int64 {
         let sample = min(Int64(number) * Int64(samplesPerSegment), totalSamples)
         let rate = Int64(format.sampleRate)

@@ -19,7 +19,8 @@ package struct SegmentIndex: Sendable, Hashable {
     package let encoderDelay: Int
     /// Samples at the end that the encoder added.
     package let padding: Int
-    /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low 24.
+    /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low
+    /// 24.
     let marks: [UInt64]
 
     let walk: FrameWalk
@@ -72,19 +73,19 @@ package struct SegmentIndex: Sendable, Hashable {
         )
     }
 
-    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil when there are none.
+    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil if there are no segments.
     package func segmentNumber(atSample sample: Int64) -> Int? {
         guard segmentCount > 0 else { return nil }
         return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))
     }
 
-    /// The exact size of a segment as it is sent.
+    /// The exact size of a segment as sent.
     ///
     /// - Parameters:
-    ///   - number: the media sequence number; traps when there is no such segment.
+    ///   - number: the media sequence number; traps if there is no such segment.
     ///   - form: how it carries its frames.
     ///   - encrypted: whether AES-128-CBC pads it to whole blocks (RFC 8216 §4.3.2.4).
-    /// - Returns: bytes.
+    /// - Returns: the size in bytes.
     package func length(ofSegment number: Int, form: SegmentForm, encrypted: Bool) -> Int {
         let segment = segment(number)
         let plain =

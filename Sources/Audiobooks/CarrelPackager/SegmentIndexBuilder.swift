@@ -4,7 +4,7 @@ package import CarrelAudio
 package import CarrelBytes
 import CarrelTS
 
-/// Makes the index of a title while its elementary stream goes by, frame after frame, in memory of one segment's frame lengths.
+/// Builds the index of a title while its elementary stream passes, frame by frame, in memory of one segment's frame lengths.
 package struct SegmentIndexBuilder: Sendable {
     /// Most frames in a segment: more than an hour.
     package static let maximumFrames = 200_000
@@ -22,8 +22,8 @@ package struct SegmentIndexBuilder: Sendable {
     private var marks: [UInt64] = [0]
 
     /// - Parameters:
-    ///   - format: what all frames share.
-    ///   - seconds: the length aimed at; a segment has at least one frame and at most `maximumFrames`.
+    ///   - format: the format of all frames.
+    ///   - seconds: the target duration; a segment has at least one frame and at most `maximumFrames`.
     package init(format: AudioFormat, targetDuration seconds: Double = 10) {
         self.format = format
         let frames = (seconds * Double(format.sampleRate) / Double(format.samplesPerFrame)).rounded()

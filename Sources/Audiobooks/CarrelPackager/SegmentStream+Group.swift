@@ -4,12 +4,12 @@ import CarrelBytes
 package import CarrelCrypto
 import CarrelMultiBuffer
 
-// Segments that are wanted at the same moment: drafted one after the other, encrypted side by side.
+// Segments that are wanted at the same moment: drafted one after another, encrypted side by side.
 extension SegmentStream {
-    /// Appends the whole segment as it is before encryption, with its padding: ``length`` bytes, for which `out` must have room.
-    /// The stream is of no other use then, but to ``encrypt(_:)`` what was drafted.
+    /// Appends the whole segment before encryption, with its padding: ``length`` bytes, for which `out` must have room. After
+    /// that, the stream can only ``encrypt(_:)`` the draft.
     ///
-    /// Throws what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says.
+    /// Throws what the input throws; `mediaTruncated` or `mediaDamaged` if the media does not match the index.
     package func draft(into out: inout OutputRawSpan) throws {
         precondition(out.freeCapacity >= length, "the segment has no room")
         try unsafe out.withUnsafeMutableBytes { buffer, count in
@@ -25,15 +25,15 @@ extension SegmentStream {
         let stream: SegmentStream
         let bytes: UnsafeMutableRawBufferPointer
 
-        /// The bytes must stay where they are until ``SegmentStream/encrypt(_:)`` returns.
+        /// The bytes must not move until ``SegmentStream/encrypt(_:)`` returns.
         package init(of stream: SegmentStream, in bytes: UnsafeMutableRawBufferPointer) {
             self.stream = stream
             unsafe self.bytes = bytes
         }
     }
 
-    /// Encrypts drafts where they lie; each must be the ``length`` bytes that its stream drafted. Throws `refused` when the
-    /// cipher does, and then no draft may be used.
+    /// Encrypts drafts in place; each must be the ``length`` bytes that its stream drafted. Throws `refused` if the cipher fails;
+    /// then no draft may be used.
     package static func encrypt(_ drafts: some Sequence<Draft>) throws(CryptoError) {
         var messages: [AESCBCGroup.Message] = []
         for draft in drafts {

@@ -4,13 +4,13 @@ import CarrelAudio
 import CarrelBytes
 package import CarrelCrypto
 
-/// One segment, made while it is read: media range, framing, AES-128-CBC (RFC 8216 §4.3.2.4).
+/// A segment, generated while it is read: media range, framing, AES-128-CBC (RFC 8216 §4.3.2.4).
 ///
-/// Memory is 96 KiB whatever the segment's length, is taken at the first read, and goes back with the last byte.
+/// It uses 96 KiB for any segment length, allocated at the first read and released with the last byte.
 package final class SegmentStream: @unchecked Sendable {  // one reader at a time, as `read` asks
     /// The segment being made.
     package let segment: Segment
-    /// Bytes of the whole segment as it is sent; exact, before anything is read.
+    /// Bytes of the whole segment as sent; exact, before anything is read.
     package let length: Int
 
     private let format: AudioFormat
@@ -25,12 +25,12 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
     private var position = 0
 
     /// - Parameters:
-    ///   - index: the title's.
+    ///   - index: the title's index.
     ///   - number: the segment's media sequence number; also the initialization vector, big-endian (§5.2).
     ///   - form: how the segment carries its frames.
-    ///   - key: 16 bytes; nil to leave the segment in the clear.
+    ///   - key: 16 bytes; nil to leave the segment unencrypted.
     ///   - input: the title's media.
-    /// - Throws: `noSegment`, or a `CryptoError` for a key that is not one.
+    /// - Throws: `noSegment`, or a `CryptoError` for an invalid key.
     package init(index: SegmentIndex, number: Int, form: SegmentForm, key: Secret?, input: any SegmentInput) throws {
         guard number >= 0, number < index.segmentCount else {
             throw PackagerError(.noSegment, "the title has no such segment")
@@ -45,7 +45,7 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
         self.key = key
     }
 
-    /// The same segment as another stream, of which nothing has been read yet.
+    /// Creates an unread stream of the same segment.
     package init(again other: SegmentStream) {
         segment = other.segment
         length = other.length
@@ -56,12 +56,12 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
         key = other.key
     }
 
-    /// Appends the next bytes, as many as `out` has room for and are left; nothing means that all were read.
+    /// Appends the next bytes, as many as fit and remain; nothing at the end.
     ///
     /// Not for concurrent readers. Blocks while the input does.
     ///
-    /// - Throws: what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says. What
-    ///   `out` holds then is of no use, and reading on throws `failedBefore`.
+    /// - Throws: errors of the input; `mediaTruncated` or `mediaDamaged` if the media does not match the index. The content of
+    ///   `out` is then invalid, and further reads throw `failedBefore`.
     package func read(into out: inout OutputRawSpan) throws {
         let room = out.freeCapacity
         tail.move(into: &out)
@@ -69,11 +69,11 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
         position += room - out.freeCapacity
     }
 
-    /// Passes over the next bytes: those before the range that was asked for. They are made all the same, for each cipher
-    /// block depends on all before it.
+    /// Skips the bytes before the requested range. They are still generated, because each cipher block depends on all previous
+    /// ones.
     ///
-    /// - Parameter count: bytes; no more than are left.
-    /// - Throws: as `read`.
+    /// - Parameter count: the number of bytes, at most the remaining ones.
+    /// - Throws: the errors of `read`.
     package func skip(_ count: Int) throws {
         let end = position + count
         precondition(count >= 0 && end <= length, "the segment ends before")

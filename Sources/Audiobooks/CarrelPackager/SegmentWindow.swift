@@ -3,7 +3,7 @@
 import CarrelThreads
 import Glibc
 
-/// A block of memory that a segment passes through: bytes are appended at one end and taken from the other.
+/// A block of memory that a segment passes through: bytes are appended at one end and removed from the other.
 @safe
 struct SegmentWindow: ~Copyable {
     private let start: UnsafeMutableRawPointer
@@ -39,7 +39,7 @@ struct SegmentWindow: ~Copyable {
         try unsafe body(RawSpan(_unsafeStart: start + first, byteCount: count))
     }
 
-    /// Takes bytes from the front.
+    /// Removes bytes from the front.
     mutating func drop(_ n: Int) {
         precondition(n >= 0 && n <= count, "fewer bytes are there")
         first += n
@@ -54,7 +54,7 @@ struct SegmentWindow: ~Copyable {
         }
     }
 
-    /// Runs `body` with the room after the bytes held, `limit` bytes of it at most; what it appends is held.
+    /// Runs `body` with the free space after the content, at most `limit` bytes; its output is appended.
     mutating func append<Failure: Error>(
         atMost limit: Int,
         _ body: (inout OutputRawSpan) throws(Failure) -> Void

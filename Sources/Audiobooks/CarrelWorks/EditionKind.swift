@@ -2,7 +2,7 @@
 
 /// The kind of files that an edition consists of.
 package enum EditionKind: String, Sendable, CaseIterable {
-    /// Pages of HTML and what they need.
+    /// Pages of HTML and their resources.
     case edition
     /// An EPUB publication.
     case ebook

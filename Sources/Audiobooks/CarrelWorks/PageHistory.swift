@@ -18,7 +18,7 @@ package struct PageHistory: Sendable {
 
     /// The time of the ingest.
     package let now: Instant
-    /// By their paths; empty for a new product.
+    /// The pages by path; empty for a new product.
     package let pages: [String: Page]
 
     package init(now: Instant, pages: [String: Page] = [:]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The hashes are of words from two lists, made by scripts/common-passwords. One is in the public domain (john-data); the other is that
-// of zxcvbn, under the MIT license:
+// The hashes are of words from two lists, made by scripts/common-passwords. One is in the public domain (john-data); the other is
+// zxcvbn's, under the MIT license:
 //
 // Copyright 2012-2013 Dropbox, Inc.; 2016 Daniel Wolf
 //

@@ -39,8 +39,8 @@ typedef curl_socket_t (*ccurl_socket)(void *_Nonnull context, curlsocktype purpo
 
 typedef int (*ccurl_prerequest)(void *_Nonnull context, char *_Nonnull peer, char *_Nonnull own, int peer_port, int own_port);
 
-/// Header lines, body bytes, bytes to send, the socket for an address, and the connection before a request goes out on it all go to
-/// functions with the same context.
+/// Header lines, body bytes, bytes to send, the socket for an address, and the connection before a request is sent on it are all
+/// passed to functions with the same context.
 static inline void ccurl_set_callbacks(CURL *_Nonnull easy, void *_Nullable context, ccurl_data _Nonnull head,
                                        ccurl_data _Nonnull body, ccurl_data _Nonnull upload, ccurl_seek _Nonnull seek,
                                        ccurl_socket _Nonnull open, ccurl_prerequest _Nullable judge) {

@@ -7,7 +7,7 @@
 #include <intel-ipsec-mb.h>
 #include <string.h>
 
-/// Most messages of one group.
+/// The maximum number of messages in a group.
 enum { cipsecmb_most = 32 };
 
 /// Most bytes of a message that the library takes in one call, in whole blocks: it counts in 16 bits.
@@ -40,7 +40,7 @@ static inline IMB_MGR *_Nullable cipsecmb_manager(void) {
     return manager;
 }
 
-/// Adds a message of whole blocks, not empty, to be encrypted where it lies. Key and vector, 16 bytes each, are copied.
+/// Adds a message of whole blocks, not empty, to be encrypted in place. Key and vector, 16 bytes each, are copied.
 static inline void cipsecmb_add(
     IMB_MGR *_Nonnull manager,
     void *_Nonnull memory,

@@ -75,7 +75,7 @@ static const uint32_t allowed[] = {
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/// The version of this kernel's Landlock, and all kinds of access to files that it knows; 0 where there is none.
+/// The version of this kernel's Landlock, and all kinds of access to files that it knows; 0 if there is none.
 static long landlock_version(uint64_t *kinds) {
     long version = syscall(CREATE_RULESET, NULL, 0, 1);
     // 13 kinds, then renaming to elsewhere (2), truncating (3) and device calls (5).
@@ -118,7 +118,7 @@ static int make_reading_ruleset(char *const *readable, int source) {
 }
 
 /// A filter as a program of at most `FILTER_LENGTH(count)`: `listed` for the calls `numbers`, `other` for all others. Returns its
-/// length, or 0 where it is not known how calls are numbered.
+/// length, or 0 if it is not known how calls are numbered.
 static unsigned short make_filter(struct sock_filter *program, const uint32_t *numbers, unsigned count, uint32_t listed, uint32_t other) {
 #ifdef ARCHITECTURE
     unsigned short length = 0;
@@ -216,7 +216,8 @@ static void limit(int resource, rlim_t amount) {
     if (setrlimit(resource, &limit)) _exit(126);
 }
 
-/// From now on, and as far as this system can: no files but those of `kept`, no calls but those for bytes. Returns 0 or -1.
+/// Confines the process as far as this system can: only the descriptors in `kept`, and only system calls for memory and bytes.
+/// Returns 0 or -1.
 static int confine(const int *kept, int count) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
     uint64_t kinds;
@@ -241,7 +242,7 @@ static int confine(const int *kept, int count) {
     return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 0;
 }
 
-/// The function that C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
+/// The function that C++ calls when there is no memory, instead of an exception, which libraries would mistake for damaged input.
 static void end_without_memory(void) { _exit(CLINUX_NO_MEMORY); }
 
 int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds, uint64_t written) {
@@ -256,7 +257,7 @@ int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t m
         // 4096 are all arenas (MALLCTL_ARENAS_ALL)
         mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
     }
-    // Read before there are two: /proc/self/statm begins with the pages of addresses in use; the sixth figure are those that can be
+    // Read before the fork: /proc/self/statm begins with the pages of addresses in use; the sixth figure are those that can be
     // written, without what is only reserved.
     char text[128] = "";
     int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

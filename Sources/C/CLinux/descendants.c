@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The processes that descend from this one, and the sockets that they hold, as /proc shows them (proc(5)).
+// The processes that descend from this one, and the sockets that they hold, from /proc (proc(5)).
 #define _GNU_SOURCE
 #include "clinux_process.h"
 

@@ -44,7 +44,7 @@ void clinux_catch_stop(void) {
     sigfillset(&action.sa_mask);
     sigaction(SIGTERM, &action, 0);
     sigaction(SIGINT, &action, 0);
-    // a terminal that closes; not where the caller wants to outlive it
+    // a terminal that closes; not if the caller wants to survive it
     struct sigaction before;
     if (!sigaction(SIGHUP, 0, &before) && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, 0);
 }

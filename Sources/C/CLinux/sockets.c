@@ -131,7 +131,7 @@ int64_t clinux_peer_user(int descriptor) {
     return (int64_t)credentials.uid;
 }
 
-// What the kernel answers to a question for one socket: whose it is, if it is connected and a process holds it.
+// Parses the kernel's response about one socket: its user, if it is connected and held by a process.
 static int take_answer(const char *answer, ssize_t count, const struct inet_diag_sockid *asked, struct clinux_loopback_socket *out) {
     const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
     if (!NLMSG_OK(head, (size_t)count)) return EPROTO;
@@ -139,7 +139,7 @@ static int take_answer(const char *answer, ssize_t count, const struct inet_diag
         return -((const struct nlmsgerr *)NLMSG_DATA(head))->error ?: EPROTO;
     if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return EPROTO;
     const struct inet_diag_msg *found = NLMSG_DATA(head);
-    // a listener of the same port is another socket; for one that no process holds any more the kernel says that it is root's
+    // a listener of the same port is another socket; the kernel reports root for a socket that no process holds anymore
     enum { established = 1, fin_wait_1 = 4, fin_wait_2 = 5, close_wait = 8 };
     int state = found->idiag_state;
     if (state != established && state != fin_wait_1 && state != fin_wait_2 && state != close_wait) return ENOENT;
@@ -154,7 +154,7 @@ static int take_answer(const char *answer, ssize_t count, const struct inet_diag
 int clinux_diagnosis(void) {
     int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (descriptor < 0) return -errno;
-    // the kernel answers before the question's call returns: this bounds what should not happen
+    // the kernel responds before the call returns: this limit is only a safeguard
     struct timeval patience = {.tv_sec = 1};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return descriptor;

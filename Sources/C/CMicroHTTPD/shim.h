@@ -54,7 +54,7 @@ static inline void cmhd_hide_query(const char *_Nonnull target) {
     if (mark && mark[1]) mark[1] = 0;
 }
 
-/// Hears the library's messages. It says so before it answers a request by itself, without asking us, and first why.
+/// Receives the library's messages. Before it responds to a request by itself, it logs that, and first the reason.
 static inline void cmhd_hear(void *_Nullable context, const char *_Nullable format, va_list arguments) {
     const struct cmhd_settings *settings = context;
     // "Failed to parse `Content-Length' header", "Too large value of 'Content-Length' header"
@@ -67,7 +67,7 @@ static inline void cmhd_hear(void *_Nullable context, const char *_Nullable form
     }
 }
 
-/// A daemon with one thread of its own that is given its connections. The settings stay where they are as long as it runs.
+/// Starts a daemon with one internal thread, to which connections are passed. The settings must not move while it runs.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull s) {
     unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
                          MHD_USE_ERROR_LOG;
@@ -114,8 +114,7 @@ static inline size_t cmhd_header_size(struct MHD_Connection *_Nonnull connection
     return info ? info->header_size : 0;
 }
 
-/// Sends bytes past the library, as many as the socket takes; through its TLS session where there is one. Only on the daemon's
-/// thread.
+/// Sends bytes directly, as many as the socket accepts; through its TLS session if there is one. Only on the daemon's thread.
 static inline ssize_t cmhd_send(struct MHD_Connection *_Nonnull connection, const void *_Nullable bytes, size_t count) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (!info) return send(cmhd_descriptor(connection), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -140,8 +139,8 @@ static inline gnutls_certificate_credentials_t _Nullable cmhd_credentials(
     return made;
 }
 
-/// Gives a connection whose handshake has not begun credentials of its own, and asks its client for a certificate, which it may go without.
-/// The credentials must live as long as the connection.
+/// Sets separate credentials for a connection whose handshake has not begun, and requests an optional client certificate. The
+/// credentials must live as long as the connection.
 static inline bool cmhd_use(struct MHD_Connection *_Nonnull connection, gnutls_certificate_credentials_t _Nonnull credentials) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (!info || !info->tls_session) return false;
@@ -151,8 +150,8 @@ static inline bool cmhd_use(struct MHD_Connection *_Nonnull connection, gnutls_c
     return true;
 }
 
-/// The certificate that the client showed, in DER, which lives as long as the session; NULL without one. `status` is 0 when the authorities
-/// of the connection's credentials vouch for it now.
+/// The client's certificate in DER, which lives as long as the session; NULL without one. `status` is 0 if the authorities of the
+/// connection's credentials verify it now.
 static inline const unsigned char *_Nullable cmhd_peer_certificate(
     struct MHD_Connection *_Nonnull connection, size_t *_Nonnull count, unsigned int *_Nonnull status) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);

@@ -75,17 +75,17 @@ static inline X509 *_Nullable copenssl_certificates_at(const STACK_OF(X509) *_Nu
     return sk_X509_value(stack, index);
 }
 
-/// Frees the stack, not what is in it.
+/// Frees the stack, not its elements.
 static inline void copenssl_certificates_free(STACK_OF(X509) *_Nullable stack) {
     sk_X509_free(stack);
 }
 
-/// Frees the stack and what is in it.
+/// Frees the stack and its elements.
 static inline void copenssl_certificates_free_all(STACK_OF(X509) *_Nullable stack) {
     sk_X509_pop_free(stack, X509_free);
 }
 
-/// How a message is signed that has one signature; 0 where it is no signed message, or has none or several.
+/// The algorithms of a message with one signature; 0 if it is not a signed message, or has none or several.
 static inline int copenssl_message_algorithms(CMS_ContentInfo *_Nonnull message, int *_Nonnull digest, int *_Nonnull signature) {
     if (OBJ_obj2nid(CMS_get0_type(message)) != NID_pkcs7_signed) return 0;
     STACK_OF(CMS_SignerInfo) *signers = CMS_get0_SignerInfos(message);
@@ -101,7 +101,7 @@ static inline int copenssl_message_algorithms(CMS_ContentInfo *_Nonnull message,
     return 1;
 }
 
-/// The seconds since 1970 that a time means; 0 where it cannot be read.
+/// The seconds since 1970 that a time means; 0 if it cannot be read.
 static inline int copenssl_seconds(const ASN1_TIME *_Nullable time, long long *_Nonnull seconds) {
     struct tm parts;
     if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
@@ -109,7 +109,7 @@ static inline int copenssl_seconds(const ASN1_TIME *_Nullable time, long long *_
     return 1;
 }
 
-/// The digest of a signature's algorithm as a NID; 0 where it names none, or, as RSASSA-PSS may (RFC 8017 §A.2.3), two different ones.
+/// The digest of a signature's algorithm as a NID; 0 if it names none, or, as RSASSA-PSS may (RFC 8017 §A.2.3), two different ones.
 static inline int copenssl_signature_digest(const X509_ALGOR *_Nullable algorithm) {
     const ASN1_OBJECT *name = NULL;
     int digest = 0;
@@ -131,7 +131,7 @@ static inline int copenssl_signature_digest(const X509_ALGOR *_Nullable algorith
     return digest == mask ? digest : 0;
 }
 
-/// As above, of a certificate, and of a list of revoked ones.
+/// As above, for a certificate, and for a revocation list.
 static inline int copenssl_certificate_digest(const X509 *_Nonnull certificate) {
     const X509_ALGOR *algorithm = NULL;
     X509_get0_signature(NULL, &algorithm, certificate);
@@ -152,7 +152,7 @@ static inline int copenssl_list_is_partial(const X509_CRL *_Nonnull list) {
         || X509_CRL_get_ext_by_NID(list, NID_issuing_distribution_point, -1) >= 0;
 }
 
-/// The address of a certificate's list of revoked ones with that number, among all of them; 0 where there are fewer.
+/// The address of a certificate's revocation list with that number; 0 if there are fewer.
 static inline int copenssl_list_address(
     X509 *_Nonnull certificate, int index, const unsigned char *_Nullable *_Nonnull start, int *_Nonnull count,
     void *_Nullable *_Nonnull owner

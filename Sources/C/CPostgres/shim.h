@@ -11,7 +11,7 @@ static inline const char *_Nullable cpostgres_sqlstate(const PGresult *_Nullable
     return PQresultErrorField(result, PG_DIAG_SQLSTATE);
 }
 
-/// One field of an error: the message without detail, hint or place, which may hold values.
+/// One field of an error: the message without detail, hint or place, which may contain values.
 static inline const char *_Nullable cpostgres_message(const PGresult *_Nullable result) {
     return PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 }

@@ -14,8 +14,8 @@ static inline int csqlite_db_config(sqlite3 *_Nonnull db, int setting, int on) {
 /// Switches SQLite's memory statistics, which take a process-wide lock; only before the first connection.
 static inline int csqlite_memory_statistics(int on) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on); }
 
-/// The error number of the last failed call on the database file or its log; 0 when there is none. What
-/// sqlite3_system_errno says may already be that of a later call.
+/// The error number of the last failed call on the database file or its log; 0 if there is none. sqlite3_system_errno may already
+/// return the number of a later call.
 static inline int csqlite_last_errno(sqlite3 *_Nonnull db) {
     int number = 0;
     sqlite3_file *log = 0;

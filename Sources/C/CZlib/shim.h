@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-/// Compresses into one gzip member. Returns its length, or 0 when it does not fit into `room` bytes.
+/// Compresses into one gzip member. Returns its length, or 0 if it does not fit into `room` bytes.
 static inline unsigned long czlib_gzip(
     const unsigned char *_Nonnull bytes, unsigned long count, unsigned char *_Nonnull out, unsigned long room, int level) {
     z_stream stream = {0};

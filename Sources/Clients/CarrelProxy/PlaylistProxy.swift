@@ -7,10 +7,12 @@ import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelLoopback
 public import CarrelMedia
+public import CarrelMediaSource
+import CarrelPresentation
 public import CarrelReader
 import CarrelThreads
 
-/// Serves protected media of this machine or of a server to any player of this machine, as plain HLS or as a plain stream of bytes.
+/// Serves protected media, from this machine or a server, to any player on this machine, as clear HLS or as a clear byte stream.
 ///
 /// ```swift
 /// let proxy = try PlaylistProxy(expectedMajor: 1)
@@ -20,7 +22,7 @@ import CarrelThreads
 /// await proxy.stop()
 /// ```
 ///
-/// An address holds 256 random bits; requests without them, and those of other users of the machine, get 403.
+/// The address of a session contains 256 random bits; requests without them, or from other users of the machine, get 403.
 public final class PlaylistProxy: Sendable {
     /// The version of the interface.
     public struct Version: Sendable, Hashable, CustomStringConvertible {
@@ -46,7 +48,7 @@ public final class PlaylistProxy: Sendable {
     public typealias Rules = ProxyOptions.Rules
     /// Which sources are taken.
     public typealias Policy = ProxyOptions.Policy
-    /// The clients that are answered.
+    /// The permitted clients.
     public typealias Clients = ProxyOptions.Clients
     /// Whether a request waits for a license that is not there yet.
     public typealias LicenseWait = ProxyOptions.LicenseWait
@@ -55,7 +57,7 @@ public final class PlaylistProxy: Sendable {
         var hasStarted = false
         var origin: String?
         var sessions: [ObjectIdentifier: ProxySession] = [:]
-        /// Sessions that have ended, until their rights are given back.
+        /// Sessions that have ended, until their rights are released.
         var ended: [ObjectIdentifier: ProxySession] = [:]
         var lastError: ProxyError?
     }
@@ -63,18 +65,18 @@ public final class PlaylistProxy: Sendable {
     private let options: Options
     private let server: SessionServer
     private let client: HTTPClient
-    private let gate = LicenseGate()
+    private let gate: LicenseGate
     private let share: ProxyShare
     private let state = Locked(State())
 
-    /// A proxy that does not listen yet: no thread and no port is there.
+    /// Creates a proxy; call `start()` to listen.
     ///
     /// - Parameters:
     ///   - expectedMajor: the major version that the app was written for.
-    ///   - options: what all sessions share.
-    ///   - listener: gets every error, because players stand between the proxy and the app; must not wait.
-    ///   - trace: gets an event for each request and each segment; must not wait.
-    /// - Throws: `proxy.version` when this library has another major version.
+    ///   - options: the settings of all sessions.
+    ///   - listener: gets every error, because players stand between the proxy and the app; must not block.
+    ///   - trace: gets an event for each request and each segment; must not block.
+    /// - Throws: `proxy.version` if this library has another major version.
     public init(
         expectedMajor: Int = PlaylistProxy.version.major,
         options: Options = Options(),
@@ -85,6 +87,7 @@ public final class PlaylistProxy: Sendable {
             throw ProxyError(.version, "the app expects version \(expectedMajor) of the proxy, and this is \(Self.version)")
         }
         self.options = options
+        gate = LicenseGate(options.limits.clock)
         share = ProxyShare(options) { [state] error in
             state.withLock { $0.lastError = error }
             listener(error)
@@ -105,7 +108,7 @@ public final class PlaylistProxy: Sendable {
 
     /// Listens on a free port of 127.0.0.1. Once.
     ///
-    /// - Throws: `proxy.usage` when it has started before, or no port is free.
+    /// - Throws: `proxy.usage` if it has started before, or no port is free.
     public func start() throws(ProxyError) {
         let isFirst = state.withLock { state in
             defer { state.hasStarted = true }
@@ -117,18 +120,18 @@ public final class PlaylistProxy: Sendable {
         state.withLock { $0.origin = origin }
     }
 
-    /// Makes an address for a source, and begins a session.
+    /// Starts a session for a source and returns its address.
     ///
-    /// Nothing is requested before a player asks for the address.
+    /// Nothing is loaded until a player requests the address.
     /// - Parameters:
     ///   - source: the path of a file, or an address.
-    ///   - type: its kind.
-    ///   - parameters: what the caller knows about it.
-    ///   - keys: has its keys; not asked for those of an MS3 address, which `rights` brings.
+    ///   - type: the kind of source.
+    ///   - parameters: what the caller knows about the source.
+    ///   - keys: the key source; unused for MS3 addresses, whose keys `rights` provides.
     ///   - rights: redeems the token of an MS3 address.
-    ///   - clock: tells the time at which keys end.
+    ///   - clock: the clock by which keys expire.
     /// - Returns: the session with its address.
-    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` when there are too many sessions.
+    /// - Throws: `proxy.usage`, `proxy.address`, `proxy.unavailable`; `proxy.busy` if there are too many sessions.
     public func makeURL(
         _ source: String,
         _ type: SourceType,
@@ -144,16 +147,17 @@ public final class PlaylistProxy: Sendable {
         permissions.privateNetworks = options.allowsPrivateNetworks
         let address = MS3URL.seems(source) ? try MS3URL(source) : nil
         let redeemed = try sessionRights(address, rights)
-        // the token goes nowhere but to the source of rights
+        // the token is sent to the rights source only
         let source = address?.contentURL ?? source
         let type = try Self.type(type, of: address)
         permissions.loadTime = options.limits.loadTime
+        permissions.clock = options.limits.clock
         let others = [parameters.indexURL, parameters.subtitles?.url].compactMap { $0 }
         let place = try MediaOrigin(source, others: others, client: client, fields: parameters.originFields, permissions)
         let subtitles = try subtitleOrigin(parameters, place, permissions)
         let sessionKeys =
             if let redeemed {
-                SessionKeys(redeemed, gate, options.licenseWait, policy: options.policy)
+                SessionKeys(redeemed, gate, options.licenseWait)
             } else {
                 SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
             }
@@ -168,9 +172,14 @@ public final class PlaylistProxy: Sendable {
             clock: clock,
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
-            rights: redeemed
+            hasRights: redeemed != nil
         )
-        let session = ProxySession(SessionContent(SessionSource(name: source, origin: place, type: type), settings, share))
+        let content = SessionContent(
+            SessionSource(name: source, origin: place, type: type, rights: redeemed),
+            settings,
+            share
+        )
+        let session = ProxySession(content)
         let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
             let ended = options.isSingleSession ? Array(state.sessions.values) : []
             if options.isSingleSession { state.sessions = [:] }
@@ -202,17 +211,17 @@ public final class PlaylistProxy: Sendable {
             )
         }
         let client = try RightsHTTPClient(address, client, allowsPrivateNetworks: options.allowsPrivateNetworks)
-        return SessionRights(address, source, client)
+        return SessionRights(address, source, client, clock: options.limits.clock)
     }
 
-    /// The kind of the content: that of the address where it says it.
+    /// The kind of the content, from the MS3 address if it declares one.
     private static func type(_ type: SourceType, of address: MS3URL?) throws(ProxyError) -> SourceType {
         guard let address, address.isPlaylist else { return type }
         guard type != .dash else { throw ProxyError(.usage, "the MS3 address leads to an HLS playlist, not to DASH") }
         return .hls
     }
 
-    /// The origin of subtitles beside the source: that of the source, unless one is on a server and the other is a file.
+    /// The origin of a separate subtitle file: the source's, unless only one of them is on a server.
     private func subtitleOrigin(
         _ parameters: MediaSourceParameters,
         _ source: MediaOrigin,
@@ -226,7 +235,7 @@ public final class PlaylistProxy: Sendable {
 
     /// A source that is being served.
     public final class Session: Sendable {
-        /// The address for the player. Who knows it can play the source.
+        /// The address for the player. Anyone with this URL can play the source.
         public let url: String
         /// The token in the address, or for `Authorization: Bearer`.
         public let authToken: String
@@ -243,16 +252,17 @@ public final class PlaylistProxy: Sendable {
             self.proxy = proxy
         }
 
-        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their keys.
+        /// Looks into the source before a player does: its playlists, and the beginning of its first segments, which needs their
+        /// keys.
         ///
         /// The listener does not hear the error. The token of an MS3 address is redeemed.
         /// - Returns: its facts.
         /// - Throws: the error that a player would get.
         public func check() async throws(ProxyError) -> SourceSummary { try await session.check() }
 
-        /// How far the player has come since this was called for the first time.
+        /// Returns how far the player has come since the first call.
         ///
-        /// - Returns: what went out so far.
+        /// - Returns: the progress so far.
         public func progress() -> SessionProgress { session.progress() }
 
         /// Ends the session: its address is refused from here on, and running responses are cut.
@@ -280,15 +290,15 @@ public final class PlaylistProxy: Sendable {
             return Array(state.sessions.values)
         }
         for session in sessions { end(session) }
-        await Self.release(state.withLock { Array($0.ended.values) })
+        await release(state.withLock { Array($0.ended.values) })
         await server.stop()
     }
 
     /// The longest time that the end of a proxy waits for rights services.
     private static let releaseLimit = Duration.seconds(5)
 
-    /// Returns when the rights of all sessions were given back, or that took too long: an app's own client may not listen.
-    private static func release(_ sessions: [ProxySession]) async {
+    /// Returns once the rights of all sessions are released, or after a time limit: an app's own client may ignore cancellation.
+    private func release(_ sessions: [ProxySession]) async {
         let (waiting, ended) = AsyncStream<Void>.makeStream()
         let releasing = Task {
             await withTaskGroup { group in
@@ -296,12 +306,12 @@ public final class PlaylistProxy: Sendable {
             }
             ended.finish()
         }
-        let timer = Task {
-            try await Task.sleep(for: releaseLimit)
+        let timer = Task { [clock = options.limits.clock] in
+            try await clock.sleep(for: Self.releaseLimit)
             releasing.cancel()
             ended.finish()
         }
-        // also where the caller was cancelled
+        // even if the caller was cancelled
         await Task { for await _ in waiting {} }.value
         timer.cancel()
     }
@@ -314,17 +324,17 @@ public final class PlaylistProxy: Sendable {
         }
     }
 
-    /// Lets requests go on that wait for a license.
+    /// Resumes requests that wait for a license.
     ///
-    /// - Parameter name: the key that has come; nil for all.
+    /// - Parameter name: the key that arrived; nil for all.
     public func unblock(_ name: ContentKeyName? = nil) { gate.open { name == nil || $0 == name } }
 
-    /// Lets requests go on that wait for a license of which a token is known.
+    /// Resumes requests that wait for a license with a known token.
     ///
     /// - Parameters:
     ///   - kind: the kind of the license.
-    ///   - token: of the license. Sources of keys that are ``LicenseTokenReceiver`` get that of ``LicenseKind/token`` before they are asked
-    ///     again.
+    ///   - token: the token of the license. A key source that is a ``LicenseTokenReceiver`` gets the token of a
+    ///     ``LicenseKind/token`` before its keys are requested again.
     public func unblock(_ kind: LicenseKind, _ token: String) {
         switch kind {
         case .key:

@@ -7,7 +7,7 @@ public import CarrelHTTP
 public struct EditionAccess: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The product that it opens.
     public let product: String
-    /// The fields that a download has to send: `Authorization` with Basic credentials, and what else the provider asked for.
+    /// Header fields that a download must send: `Authorization` with Basic credentials, and others that the provider requires.
     public let headers: HTTPFields
 
     package init(product: String, headers: HTTPFields) {

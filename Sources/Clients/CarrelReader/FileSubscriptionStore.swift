@@ -15,16 +15,16 @@ public struct FileSubscriptionStore: SubscriptionStore {
     private static let keyContext = Array("carrel subscription key 1".utf8)
     private static let contentContext = VaultBlob.context("carrel subscription 1")
 
-    /// A file in the clear: a process that can read it has the subscription's token.
+    /// Creates a store in an unencrypted file. A process that can read the file has the subscription's token.
     ///
-    /// - Parameter path: of the file; its folder is there.
+    /// - Parameter path: the path of the file; its folder exists.
     public init(path: String) {
         file = Self.file(path)
         key = nil
     }
 
     private static func file(_ path: String) -> PrivateFile {
-        // an answer with 50,000 issues has about three megabytes
+        // a response with 50,000 issues has about three megabytes
         PrivateFile(path: path, limit: 16 << 20, name: "file with the subscription")
     }
 
@@ -33,12 +33,13 @@ public struct FileSubscriptionStore: SubscriptionStore {
         PrivateFile(path: "\(path).key", limit: 1 << 16, name: "key of the file with the subscription")
     }
 
-    /// A file that the vault seals; its sealed key is beside it, in `PATH.key`. A file in the clear is taken over: it is replaced by a sealed one.
+    /// Creates a store in a file that the vault seals, with its sealed key in `PATH.key`. An unencrypted file is replaced by a
+    /// sealed one.
     ///
     /// - Parameters:
-    ///   - path: of the file; its folder is there.
-    ///   - vault: of this device.
-    /// - Throws: `reader.store` where a file cannot be read or written, or the vault does not open the key.
+    ///   - path: the path of the file; its folder exists.
+    ///   - vault: the vault of this device.
+    /// - Throws: `reader.store` if a file cannot be read or written, or the vault does not open the key.
     public init(path: String, sealedBy vault: Vault) async throws(ReaderError) {
         let file = Self.file(path)
         let key: Secret
@@ -56,7 +57,7 @@ public struct FileSubscriptionStore: SubscriptionStore {
         (self.file, self.key) = (file, key)
     }
 
-    /// The key of a file; where another process made one meanwhile, that one counts.
+    /// The key of a file, or the key that another process has created.
     private static func key(_ file: PrivateFile, _ vault: Vault) async throws -> Secret {
         if let sealed = try file.load() { return try await vault.open(sealed, associated: keyContext) }
         let fresh = try await vault.seal(.random(count: AESGCM.keyByteCount), associated: keyContext)
@@ -81,9 +82,12 @@ public struct FileSubscriptionStore: SubscriptionStore {
         return opened.withBytes { [UInt8](copying: $0) }
     }
 
-    /// Writes a new file beside the old one, to the disk, and puts it in its place.
+    /// Writes and syncs a temporary file, then renames it over the old one.
+    ///
+    /// - Parameter bytes: the bytes to store; nil removes the file.
+    /// - Throws: `reader.store` if the file cannot be written, or if it is sealed and this store has no vault.
     public func save(_ bytes: [UInt8]?) throws(ReaderError) {
-        // nothing in the clear takes the place of what a vault sealed
+        // unencrypted data never replace data that a vault sealed
         if key == nil, unsafe access("\(file.path).key", F_OK) == 0 { throw Self.sealed }
         guard let bytes else { return try file.remove() }
         try file.save(key.map { Self.seal(bytes, $0) } ?? bytes)

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file that only its owner can read, and that is either as it was or as it was meant to be, whatever happens meanwhile.
+/// A file that only its owner can read, with atomic replacement: it has either its old or its new content.
 package struct PrivateFile: Sendable {
     package let path: String
     /// Bytes at most.
@@ -18,7 +18,7 @@ package struct PrivateFile: Sendable {
         self.name = name
     }
 
-    /// The bytes; nil when there is no file.
+    /// The bytes; nil if there is no file.
     package func load() throws(ReaderError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -53,7 +53,7 @@ package struct PrivateFile: Sendable {
         return try body()
     }
 
-    /// Writes a new file beside the old one, to the disk, and puts it in its place.
+    /// Writes and syncs a temporary file, then renames it over the old one.
     package func save(_ bytes: [UInt8]) throws(ReaderError) {
         guard bytes.count <= limit else { throw ReaderError(.store, "the \(name) would be too long") }
         do {
@@ -63,7 +63,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes it, if it is there.
+    /// Removes the file, if it exists.
     package func remove() throws(ReaderError) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
     }

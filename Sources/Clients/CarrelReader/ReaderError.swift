@@ -3,7 +3,7 @@
 public import CarrelBytes
 public import CarrelUpstream
 
-/// Why a reader cannot do what it was asked to.
+/// The reason for a failure of a reader.
 public struct ReaderError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<ReaderError>
@@ -12,11 +12,11 @@ public struct ReaderError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The provider's word for why it refused, such as `notentitled`; nil where it had none.
+    /// The provider's reason for a refusal, such as `notentitled`; nil if it gave none.
     public let status: String?
     /// The provider's message for the subscriber.
     public let providerMessage: String?
-    /// Why there was no answer.
+    /// The reason for a missing response.
     public let upstream: UpstreamError?
 
     package init(
@@ -47,9 +47,9 @@ public struct ReaderError: CodedError {
 extension ErrorCode where Failure == ReaderError {
     /// The client is not signed in.
     public static var signedOut: Self { Self("reader.signedOut") }
-    /// The provider said no; ``ReaderError/status`` and ``ReaderError/providerMessage`` are its words.
+    /// The provider refused; ``ReaderError/status`` and ``ReaderError/providerMessage`` are its response.
     public static var refused: Self { Self("reader.refused") }
-    /// The provider gave no answer; ``ReaderError/upstream`` says why.
+    /// The provider gave no valid response; ``ReaderError/upstream`` has the reason.
     public static var unavailable: Self { Self("reader.unavailable") }
     /// The app's stored data cannot be read or written.
     public static var store: Self { Self("reader.store") }

@@ -5,10 +5,10 @@ import CarrelSubscription
 import CarrelThreads
 public import CarrelUpstream
 
-/// An app's subscription with one provider: signs in, asks what the account has, gets credentials for editions.
+/// An app's subscription with one provider: signs in, requests the account's entitlements, gets credentials for editions.
 ///
-/// It keeps the token and the provider's last answer, never a password. When the provider does not answer, or answers with
-/// a status other than 2xx, the last state stays in force.
+/// It keeps the token and the provider's last response, never a password. If the provider does not respond, or responds with a
+/// status other than 2xx, the last state stays in force.
 public actor SubscriptionClient {
     /// The app's name for the provider.
     public nonisolated let name: String
@@ -23,19 +23,21 @@ public actor SubscriptionClient {
 
     /// The result of a refresh.
     public enum Refresh: Sendable, Equatable {
-        /// The provider answered; the new state is stored.
+        /// The provider responded; the new state is stored.
         case updated(SubscriptionState)
-        /// The provider gave no valid answer; the last state, if any, stays in force.
+        /// The provider gave no valid response; the last state, if any, stays in force.
         case kept(SubscriptionState?, because: UpstreamError)
     }
 
+    /// Creates a client from the stored subscription.
+    ///
     /// - Parameters:
-    ///   - name: what the app calls the provider.
-    ///   - calls: where the provider is.
-    ///   - store: where token and last answer are kept; one for each provider.
+    ///   - name: the app's name for the provider.
+    ///   - calls: the calls to the provider.
+    ///   - store: keeps the token and the last response; one per provider.
     ///   - device: names this installation of the app, for providers that limit devices.
-    ///   - clock: tells when an answer came.
-    /// - Throws: `reader.store` when the stored data cannot be read.
+    ///   - clock: tells when a response arrived.
+    /// - Throws: `reader.store` if the stored data cannot be read.
     public init(
         name: String,
         calls: SubscriptionCalls,
@@ -57,34 +59,37 @@ public actor SubscriptionClient {
         }
     }
 
-    /// Whether a token is stored; the provider may have ended it meanwhile.
+    /// Whether a token is stored; the provider may have revoked it.
     public var isSignedIn: Bool { stored.token != nil }
 
-    /// The provider's last answer; nil before the first.
+    /// The provider's last response; nil before the first.
     public var state: SubscriptionState? { stored.state }
 
-    /// The `Authorization` field for the provider's feeds, where it gave a credential for them.
+    /// The `Authorization` field for the provider's feeds, if the provider issued a credential for them.
     public var feedAuthorization: String? {
         guard let token = stored.token, let password = stored.globalAuthPassword else { return nil }
         return EditionAccess.basic(token, password)
     }
 
-    /// The `Authorization` field with which a Carrel server gives editions to who is signed in: the token as a bearer token
-    /// (RFC 6750). It goes to that server and nowhere else.
+    /// The `Authorization` field with which a Carrel server delivers editions to a signed-in user: the token as a bearer token
+    /// (RFC 6750). Send it to that server only.
     public var bearerAuthorization: String? { stored.token.map { "Bearer \($0)" } }
 
-    /// Whether the account may read a product, by the provider's last answer.
+    /// Whether the account may read a product, by the provider's last response.
+    ///
+    /// - Parameter product: the id of the product.
+    /// - Returns: true if the provider's last answer includes the product.
     public func claims(_ product: String) -> Bool {
         stored.token != nil && stored.state?.allows(product) == true
     }
 
-    /// Signs in, and asks what the account has. A previous session ends, and the provider is told so.
+    /// Signs in and requests the account's entitlements. A previous session ends, and the provider is notified.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - password: as it was typed.
-    /// - Returns: what the account has, as ``refresh()`` does.
-    /// - Throws: `reader.refused`, after which all is as before; `reader.unavailable`.
+    ///   - name: the name as typed.
+    ///   - password: the password as typed.
+    /// - Returns: the entitlements, as from ``refresh()``.
+    /// - Throws: `reader.refused`, which changes nothing; `reader.unavailable`.
     public func signIn(name: String, password: String) async throws(ReaderError) -> Refresh {
         let answer: SignInAnswer
         do throws(UpstreamError) {
@@ -99,7 +104,7 @@ public actor SubscriptionClient {
             fresh.token = token
             fresh.globalAuthPassword = password
             let former = stored.token
-            refreshing = nil  // it asks for the token from before
+            refreshing = nil  // it uses the previous token
             try await keep(fresh)
             if let former, former != token { try? await calls.signOut(former) }
             return try await refresh()
@@ -108,9 +113,10 @@ public actor SubscriptionClient {
 
     /// Asks what the account has: when the app starts, and when it has reason to.
     ///
-    /// A token that is `stale` is renewed, once; is the new one stale too, that is the answer. Calls at the same time share one.
+    /// Renews a `stale` token once; if the new one is stale too, the provider's response stands. Concurrent calls share a
+    /// renewal.
     ///
-    /// - Throws: `reader.signedOut`; `reader.store` when the answer cannot be kept.
+    /// - Throws: `reader.signedOut`; `reader.store` if the response cannot be kept.
     public func refresh() async throws(ReaderError) -> Refresh {
         guard stored.token != nil else { throw .signedOut }
         if let refreshing { return try await refreshing.value.get() }
@@ -137,14 +143,14 @@ public actor SubscriptionClient {
                 var renewed = stored
                 renewed.token = fresh
                 if let password { renewed.globalAuthPassword = password }
-                // Kept before it is used: the old one may be worth nothing any more.
+                // Stored before use: the old token may no longer be valid.
                 try await keep(renewed)
                 asked = fresh
                 verified = await verify(fresh)
             }
         }
         guard case .success(let answer) = verified else { return kept(verified) }
-        // The user may have signed in or out meanwhile.
+        // The user may have signed in or out during the call.
         guard stored.token == asked else { throw .signedOut }
         let state = SubscriptionState(answer, verifiedAt: clock.now)
         var updated = stored
@@ -166,7 +172,7 @@ public actor SubscriptionClient {
         do throws(UpstreamError) { return .success(try await calls.renew(token)) } catch { return .failure(error) }
     }
 
-    /// Gets what opens the download of an edition.
+    /// Obtains the credentials for the download of an edition.
     ///
     /// - Parameter product: the edition's id in the feed.
     /// - Returns: the fields that the download has to send.
@@ -176,7 +182,7 @@ public actor SubscriptionClient {
         do throws(ReaderError) {
             return try await credentials(for: product, token)
         } catch {
-            // The token may have been renewed or be due for it; a new one is worth one more question.
+            // The token may have been renewed or be due for renewal; a new one justifies another request.
             guard error.code == .refused, error.status == "notrecognised", calls.canRenew else { throw error }
             _ = try await refresh()
             guard let fresh = stored.token, fresh != token else { throw error }
@@ -199,10 +205,10 @@ public actor SubscriptionClient {
         }
     }
 
-    /// Forgets the subscription, and tells the provider, which then counts the device no more.
+    /// Deletes the subscription and notifies the provider, which then no longer counts the device.
     ///
-    /// - Throws: `reader.store` when the stored data cannot be removed, though the provider was told; `reader.unavailable` when the
-    ///   provider was not told; the subscription is forgotten all the same.
+    /// - Throws: `reader.store` if the stored data cannot be removed, although the provider was notified; `reader.unavailable` if
+    ///   the provider could not be notified; the subscription is deleted all the same.
     public func signOut() async throws(ReaderError) {
         guard let token = stored.token else { return }
         refreshing = nil

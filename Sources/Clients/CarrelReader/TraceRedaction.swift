@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Takes out of text what could be a secret.
+/// Redacts possible secrets in text.
 ///
-/// Random bits are told from words by their shape: a run of more than 20 characters of base 64, hex and percent-encoding with a digit or a capital
-/// letter in it. 128 bits have 22 characters of base 64 or 32 hex digits.
+/// Random bits are distinguished from words by their form: more than 20 consecutive characters of base 64, hex and
+/// percent-encoding, with a digit or a capital letter among them. 128 bits have 22 characters of base 64 or 32 hex digits.
 enum TraceRedaction {
     /// The replacement of a secret.
     private static let mark = "***"
@@ -46,7 +46,7 @@ enum TraceRedaction {
     private static func place(_ text: Substring) -> String {
         let place = text.dropFirst(2)
         let authority = place.prefix { $0 != "/" }
-        // A password may hold an @ that is not escaped. Programs differ in what a backslash is.
+        // A password may contain an unescaped @. Programs treat a backslash differently.
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         return "//\(host.contains("\\") ? mark : name(String(host)))\(path(place[authority.endIndex...]))"
     }

@@ -18,18 +18,26 @@ struct Carrel: Command {
         "inspect": "carrel media inspect", "play": "carrel proxy", "stream": "carrel proxy", "print": "carrel hls print",
         "decode": "carrel decrypt", "encrypt": "carrel package", "redeem": "carrel token redeem",
     ]
-    static let subcommands: [any Command.Type] = [
-        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, MediaCommand.self,
-        DecryptCommand.self, PackageCommand.self, ProxyCommand.self, HLSCommand.self, DASHCommand.self, InitCommand.self,
-        ServeCommand.self, IngestCommand.self,
-        TitleCommand.self,
-        EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,
-        ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
-        SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
-        PKICommand.self, PlayerCommand.self, TokenCommand.self, LicenseCommand.self, ContentKeyCommand.self,
-        CommunicationKeyCommand.self,
-        CredentialsCommand.self, ThrottleCommand.self,
-        BlobsCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
+    static let headings: KeyValuePairs<String, [any Command.Type]> = [
+        "Read and play": [
+            OpenCommand.self, ReadCommand.self, ProxyCommand.self, CatCommand.self, ManifestCommand.self, LCPCommand.self,
+        ],
+        "Media": [DecryptCommand.self, PackageCommand.self, MediaCommand.self, HLSCommand.self, DASHCommand.self],
+        "Catalog and orders": [
+            IngestCommand.self, OrderCommand.self, TitleCommand.self, EditionCommand.self, PlanCommand.self, ReceiptCommand.self,
+            ExplainCommand.self, UpstreamCommand.self,
+        ],
+        "Accounts": [
+            AccountCommand.self, AdminCommand.self, SessionCommand.self, CredentialsCommand.self, ThrottleCommand.self,
+        ],
+        "Devices and licenses": [
+            DeviceCommand.self, LicenseCommand.self, TokenCommand.self, PlayerCommand.self, ContentKeyCommand.self,
+            CommunicationKeyCommand.self,
+        ],
+        "Server and keys": [
+            ServeCommand.self, InitCommand.self, StatusCommand.self, ConfigCommand.self, BackupCommand.self, RestoreCommand.self,
+            KeyCommand.self, KeysCommand.self, PKICommand.self, AuditCommand.self, BlobsCommand.self, CannedCheckCommand.self,
+        ],
     ]
 
     nonisolated static func main() async {

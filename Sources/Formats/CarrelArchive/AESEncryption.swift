@@ -14,9 +14,9 @@ package struct AESEncryption: Sendable, Hashable {
 
     /// Bytes of the salt before the encrypted bytes.
     package var saltLength: Int { keyLength / 2 }
-    /// Bytes after the salt that tell most wrong passwords.
+    /// Size of the verification value after the salt, which detects most wrong passwords.
     package static let verifierLength = 2
-    /// Bytes after the encrypted ones that authenticate them.
+    /// Size of the authentication code after the encrypted bytes.
     package static let codeLength = 10
 
     /// Finds extra field 0x9901.

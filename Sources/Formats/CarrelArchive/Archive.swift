@@ -12,22 +12,22 @@ import Glibc
 package final class Archive {
     /// Its files, folders and links, in the order of its directory.
     package let entries: [ArchiveEntry]
-    /// Entries whose names lead out of the folder that they are written to, where they are left out: never in ``entries``, and not to be read.
+    /// Omitted entries, whose names lead out of the destination folder: never in ``entries``, and not readable.
     package let leftOut: [OmittedArchiveEntry]
 
     let limits: ArchiveLimits
     /// Bytes that may still come out of it.
     var allowance: Int64
-    private let handle: OpaquePointer
-    private let methods: [UInt16]
+    let handle: OpaquePointer
+    let methods: [UInt16]
 
     /// Opens an archive and reads its directory.
     ///
     /// - Parameters:
     ///   - path: a regular file.
-    ///   - limits: how much it may ask.
-    ///   - leavesOut: whether entries whose names lead elsewhere are left out; otherwise the archive is refused for them.
-    /// - Throws: `ArchiveError` for whatever the archive must not be; nothing of it has been unpacked then.
+    ///   - limits: the resource limits.
+    ///   - leavesOut: whether entries with names that lead out of the folder are omitted; otherwise they refuse the archive.
+    /// - Throws: `ArchiveError` if the archive is refused, before anything is unpacked.
     package init(path: String, limits: ArchiveLimits, leavingOutEscapes leavesOut: Bool = false) throws(ArchiveError) {
         let file = try ArchiveFile(path: path)
         let directory = try CentralDirectory(file, limit: limits.entries)
@@ -47,28 +47,6 @@ package final class Archive {
 
     deinit {
         unsafe zip_discard(handle)
-    }
-
-    /// Opens an entry to be read from its beginning.
-    ///
-    /// - Parameter entry: one of this archive.
-    /// - Returns: what reads it.
-    /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
-    package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
-        let shown = ArchiveName.printable(entry.rawName)
-        // entries before it may be left out
-        let place = max(0, entry.index - leftOut.count)
-        guard entries.count > place, entries[place...].prefix(leftOut.count + 1).contains(entry) else {
-            throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
-        }
-        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
-        guard methods[entry.index] == 0 || methods[entry.index] == 8 else {
-            throw ArchiveError(.unsupported, "entry \(shown) is compressed in a way that is not supported")
-        }
-        guard let file = unsafe zip_fopen_index(handle, zip_uint64_t(entry.index), 0) else {
-            throw unsafe ArchiveError(.damaged, "entry \(shown) cannot be read: \(String(cString: zip_strerror(handle)))")
-        }
-        return unsafe ArchiveReader(self, entry, file)
     }
 
     /// A libzip handle over the same open file.
@@ -92,7 +70,7 @@ package final class Archive {
         return unsafe handle
     }
 
-    /// The entries as both readers of the directory see them, each with a safe name of its own.
+    /// The entries as both readers of the directory see them, each with a safe, unique name.
     private static func list(
         _ handle: OpaquePointer,
         _ directory: CentralDirectory,
@@ -122,7 +100,7 @@ package final class Archive {
             guard let text = unsafe zip_get_name(handle, number, zip_flags_t(ZIP_FL_ENC_GUESS)) else {
                 throw ArchiveError(.damaged, "entry \(shown) has no name")
             }
-            // each byte of a backslash is one in both of the encodings that libzip knows
+            // a byte with the value of a backslash is a backslash in both encodings that libzip supports
             let name = unsafe String(decoding: ArchiveName.withSlashes(Array(String(cString: text).utf8)), as: UTF8.self)
             // the same file on a disk that ignores the slash
             guard names.insert(name.hasSuffix("/") ? String(name.dropLast()) : name).inserted else {

@@ -2,23 +2,11 @@
 
 package import CarrelBytes
 
+/// The domain of ``ArchiveError``.
+package enum ArchiveErrorDomain: ErrorDomain {}
+
 /// Why an archive, or one of its entries, is refused: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-package struct ArchiveError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<ArchiveError>
-
-    /// The kind of refusal.
-    package let code: Code
-    /// The failure in words: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias ArchiveError = CodedFailure<ArchiveErrorDomain>
 
 extension ErrorCode where Failure == ArchiveError {
     /// The file cannot be opened or read.
@@ -33,12 +21,12 @@ extension ErrorCode where Failure == ArchiveError {
     package static var encrypted: Self { Self("archive.encrypted") }
     /// More entries than the limit.
     package static var tooManyEntries: Self { Self("archive.tooManyEntries") }
-    /// A name that leaves the folder it would be written to, or does not say one place.
+    /// A name that leaves the destination folder, or is ambiguous.
     package static var unsafeName: Self { Self("archive.unsafeName") }
     /// Two entries of one name.
     package static var duplicateName: Self { Self("archive.duplicateName") }
     /// Entries that share bytes of the file.
     package static var overlap: Self { Self("archive.overlap") }
-    /// The content that came out passes the limit, or is far larger than what it was packed into.
+    /// The output exceeds the limit, or is far larger than the compressed content.
     package static var bomb: Self { Self("archive.bomb") }
 }

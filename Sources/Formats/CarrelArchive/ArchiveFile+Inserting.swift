@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelFiles
 import Glibc
 
 extension ArchiveFile {
-    /// Puts an entry into an archive, in the place of one of the same name.
+    /// Inserts an entry into an archive, or replaces the entry of the same name.
     ///
     /// - Parameters:
-    ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
-    ///     do not count is copied, and the copy takes its place.
-    ///   - limit: entries at most.
-    ///   - isReplaced: whether an entry there, by its name, is the same place to a reader as the new one, by the new one's name.
-    ///   - choose: the name of the entry and its content with its checksum, by the existing names.
-    /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
+    ///   - path: the archive, which is changed in place: its mode and its owner stay. An archive with leading bytes that its
+    ///     offsets do not count is copied, and the copy replaces it.
+    ///   - limit: maximum number of entries.
+    ///   - isReplaced: whether an existing entry, by its name, is equivalent for a reader to the new one, by the new one's name.
+    ///   - choose: returns the name of the entry and its content with its checksum, for the existing names.
+    /// - Throws: the reason why the archive is refused; `archive.unreadable` if it cannot be written.
     package static func insert(
         into path: String,
         limit: Int,
@@ -20,7 +21,7 @@ extension ArchiveFile {
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
         // the copy of an archive that a symbolic link leads to takes the archive's place, not the link's
-        guard let place = unsafe realpath(path, nil) else { throw notWritten }
+        guard let place = unsafe realpath(path, nil) else { throw notWritten() }
         defer { unsafe free(place) }
         try unsafe insert(at: String(cString: place), limit: limit, isReplaced: isReplaced, choose)
     }
@@ -44,23 +45,25 @@ extension ArchiveFile {
         let copy = try file.copy(beside: path)
         do throws(ArchiveError) {
             try copy.file.perform(insertion)
-            guard unsafe rename(copy.path, path) == 0 else { throw notWritten }
         } catch {
             unsafe unlink(copy.path)
             throw error
         }
-        try synchronizeFolder(of: path)
+        do throws(FileError) { try DurableFile.rename(copy.path, to: path) } catch {
+            if error.code == .write { unsafe unlink(copy.path) }
+            throw notWritten(error.number)
+        }
     }
 
-    /// Opens the archive for one writer at a time, as it is when it is that writer's turn: another may have made it longer, or have put a
-    /// copy in its place.
+    /// Opens the archive for one writer at a time, in its state when the lock is obtained: another writer may have extended it,
+    /// or replaced it by a copy.
     private static func locked(_ path: String) throws(ArchiveError) -> ArchiveFile {
         for _ in 0..<100 {
             let file = try ArchiveFile(path: path, isWritten: true)
-            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten() } }
             try file.measure()
             var (opened, named) = (stat(), stat())
-            guard unsafe fstat(file.descriptor, &opened) == 0 else { throw notWritten }
+            guard unsafe fstat(file.descriptor, &opened) == 0 else { throw notWritten() }
             if unsafe stat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino { return file }
         }
         throw ArchiveError(.unreadable, "archive cannot be written: others go on replacing it")
@@ -69,22 +72,14 @@ extension ArchiveFile {
     /// The folder of an absolute path, with the slash.
     private static func folder(of path: String) -> Substring { path[...(path.lastIndex(of: "/") ?? path.startIndex)] }
 
-    /// Puts on the disk what is called what in a folder.
-    private static func synchronizeFolder(of path: String) throws(ArchiveError) {
-        let descriptor = unsafe open(String(folder(of: path)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw notWritten }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw notWritten }
-    }
-
-    private static var notWritten: ArchiveError {
-        unsafe ArchiveError(.unreadable, "archive cannot be written: \(String(cString: strerror(errno)))")
+    private static func notWritten(_ number: Int32 = errno) -> ArchiveError {
+        unsafe ArchiveError(.unreadable, "archive cannot be written: \(String(cString: strerror(number)))")
     }
 
     private func perform(_ insertion: EntryInsertion) throws(ArchiveError) {
         for step in insertion.steps {
             try write(step.bytes, at: step.offset)
-            guard fsync(descriptor) == 0 else { throw Self.notWritten }
+            guard fsync(descriptor) == 0 else { throw Self.notWritten() }
         }
     }
 
@@ -95,7 +90,7 @@ extension ArchiveFile {
                 unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
             }
             if wrote < 0, errno == EINTR { continue }
-            guard wrote > 0 else { throw Self.notWritten }
+            guard wrote > 0 else { throw Self.notWritten() }
             done += wrote
         }
     }
@@ -105,8 +100,9 @@ extension ArchiveFile {
         // a name that no other process uses, and that is never too long
         let name = "\(Self.folder(of: path)).carrel-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.notWritten }
-        let copy = ArchiveFile(descriptor: descriptor, length: length)
+        guard descriptor >= 0 else { throw Self.notWritten() }
+        guard let file = try? RegularFile(adopting: descriptor) else { throw Self.notWritten() }
+        let copy = ArchiveFile(file)
         do throws(ArchiveError) {
             for start in stride(from: 0, to: length, by: 1 << 20) {
                 try copy.write(try read(start..<min(length, start + 1 << 20)), at: start)
@@ -115,7 +111,7 @@ extension ArchiveFile {
             guard unsafe fstat(self.descriptor, &status) == 0,
                 fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid(),
                 fchmod(descriptor, status.st_mode & 0o7777) == 0
-            else { throw Self.notWritten }
+            else { throw Self.notWritten() }
         } catch {
             unsafe unlink(name)
             throw error

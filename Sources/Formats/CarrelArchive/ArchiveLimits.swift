@@ -4,15 +4,15 @@
 package struct ArchiveLimits: Sendable, Hashable {
     /// Entries, folders counted.
     package var entries: Int
-    /// Bytes that all reading of one archive may give, whatever sizes the archive declares.
+    /// Maximum number of bytes read from one archive, whatever sizes it declares.
     package var totalBytes: Int64
-    /// How many times larger than its packed bytes an entry may come out, once it has given 1 MiB.
+    /// Maximum ratio of an entry's uncompressed to its compressed size, checked after 1 MiB.
     package var ratio: Int64
 
     /// - Parameters:
-    ///   - totalBytes: that all reading may give.
-    ///   - entries: folders counted.
-    ///   - ratio: of an entry's bytes to its packed bytes. Deflate reaches 1,030 at most; sound, pictures and text stay below 100.
+    ///   - totalBytes: maximum number of bytes read.
+    ///   - entries: maximum number of entries, folders included.
+    ///   - ratio: maximum compression ratio of an entry. Deflate reaches at most 1,030; audio, pictures and text stay below 100.
     package init(totalBytes: Int64, entries: Int = 20_000, ratio: Int64 = 200) {
         self.totalBytes = totalBytes
         self.entries = entries

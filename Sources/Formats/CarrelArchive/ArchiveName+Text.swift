@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ArchiveName {
-    /// A name as text (APPNOTE §4.4.4, appendix D): UTF-8 where it is said to be or could be, or else code page 437.
+    /// Returns a name as text (APPNOTE §4.4.4, appendix D): UTF-8 if declared or valid, otherwise code page 437.
     ///
     /// - Parameters:
-    ///   - raw: as it is stored.
+    ///   - raw: the stored name.
     ///   - isUTF8: bit 11 of the entry's flags.
-    /// - Returns: the text; bytes that are no UTF-8 although the flag says so are replaced.
+    /// - Returns: the text; invalid UTF-8 is replaced if the flag declares UTF-8.
     package static func text(_ raw: [UInt8], isUTF8: Bool) -> String {
         // as most names are
         if raw.allSatisfy({ $0 < 0x80 }) { return String(decoding: raw, as: UTF8.self) }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names of entries: what makes one safe to use, and how to show one that is not.
+/// Names of entries: whether they are safe to use, and how to show unsafe ones.
 package enum ArchiveName {
     private static let lengthLimit = 4096
 
-    /// A name with `/` between its parts, also where the program that wrote it put the backslashes of its system there (APPNOTE §4.4.17.1).
+    /// The name with `/` as the separator, even if the program that wrote it used backslashes (APPNOTE §4.4.17.1).
     package static func withSlashes(_ raw: [UInt8]) -> [UInt8] {
         raw.contains(UInt8(ascii: "\\")) ? raw.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 } : raw
     }
 
-    /// Why the place that a name says is not below the folder that it is written to; nil when it is.
+    /// The reason why a name leads out of the destination folder; nil if it does not.
     static func escape(_ raw: [UInt8]) -> String? {
         let raw = withSlashes(raw)
         if raw.first == UInt8(ascii: "/") { return "is absolute" }
@@ -17,7 +17,7 @@ package enum ArchiveName {
         return raw.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) } ? "leaves its folder" : nil
     }
 
-    /// Why a name is refused; nil when it says one place below the folder it is written to.
+    /// The reason why a name is refused; nil if it is a unique path below the destination folder.
     static func fault(_ raw: [UInt8]) -> String? {
         let raw = withSlashes(raw)
         if raw.isEmpty { return "is empty" }
@@ -33,7 +33,7 @@ package enum ArchiveName {
         return nil
     }
 
-    /// The name for a message: at most 100 characters, what does not print replaced.
+    /// The name for a message: at most 100 characters, with unprintable ones replaced.
     package static func printable(_ raw: [UInt8]) -> String {
         let text = String(decoding: raw.prefix(100), as: UTF8.self)
         var shown = ""

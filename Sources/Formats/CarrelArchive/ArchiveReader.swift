@@ -15,7 +15,7 @@ package final class ArchiveReader {
     private let handle: OpaquePointer
     private var isAtEnd = false
 
-    /// Bytes that an entry may give before their ratio to its packed bytes is looked at.
+    /// Uncompressed size from which the compression ratio is checked.
     private static let ratioFrom: Int64 = 1 << 20
 
     init(_ archive: Archive, _ entry: ArchiveEntry, _ handle: OpaquePointer) {
@@ -28,11 +28,12 @@ package final class ArchiveReader {
         unsafe zip_fclose(handle)
     }
 
-    /// Appends the next bytes of the entry, as many as there is room for or fewer; none at the end, where its checksum was right.
+    /// Appends the next bytes of the entry, at most as many as there is room for; none at the end, after its checksum was
+    /// verified.
     ///
-    /// - Parameter out: where to.
-    /// - Throws: `archive.bomb` when the entry or the archive gives more than the limits allow; `archive.damaged` when the packed
-    ///   bytes or the checksum are wrong, or the entry has another size than the directory says.
+    /// - Parameter out: the destination.
+    /// - Throws: `archive.bomb` if the entry or the archive exceeds the limits; `archive.damaged` if the compressed bytes or the
+    ///   checksum are wrong, or the entry's size differs from the directory.
     package func read(into out: inout OutputRawSpan) throws(ArchiveError) {
         guard !isAtEnd, out.freeCapacity > 0 else { return }
         let got = unsafe out.withUnsafeMutableBytes { buffer, filled in
@@ -51,7 +52,7 @@ package final class ArchiveReader {
         try check()
     }
 
-    /// The next bytes of the entry, at most `limit`; none at the end, where its checksum was right.
+    /// Returns the next bytes of the entry, at most `limit`; none at the end, after its checksum was verified.
     ///
     /// - Parameter limit: at least 1.
     /// - Returns: the bytes.
@@ -71,5 +72,29 @@ package final class ArchiveReader {
         if isAtEnd ? count != entry.size : count > entry.size {
             throw ArchiveError(.damaged, "entry \(shown) has another size than it says")
         }
+    }
+}
+
+extension Archive {
+    /// Opens an entry to be read from its beginning.
+    ///
+    /// - Parameter entry: one of this archive.
+    /// - Returns: what reads it.
+    /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
+    package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
+        let shown = ArchiveName.printable(entry.rawName)
+        // entries before it may be left out
+        let place = max(0, entry.index - leftOut.count)
+        guard entries.count > place, entries[place...].prefix(leftOut.count + 1).contains(entry) else {
+            throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
+        }
+        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
+        guard methods[entry.index] == 0 || methods[entry.index] == 8 else {
+            throw ArchiveError(.unsupported, "entry \(shown) is compressed in a way that is not supported")
+        }
+        guard let file = unsafe zip_fopen_index(handle, zip_uint64_t(entry.index), 0) else {
+            throw unsafe ArchiveError(.damaged, "entry \(shown) cannot be read: \(String(cString: zip_strerror(handle)))")
+        }
+        return unsafe ArchiveReader(self, entry, file)
     }
 }

@@ -9,6 +9,6 @@ package protocol ArchiveSource {
     ///
     /// - Parameter range: of positions in the archive.
     /// - Returns: as many bytes as the range has.
-    /// - Throws: `archive.damaged` when the archive ends before, `archive.unreadable`.
+    /// - Throws: `archive.damaged` if the archive ends before, `archive.unreadable`.
     func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8]
 }

@@ -4,19 +4,19 @@ import CarrelBytes
 
 /// The directory of a ZIP archive, read strictly (PKWARE APPNOTE 6.3.10 §4.3).
 ///
-/// libzip reads it too, and leniently. What the two do not understand alike is refused, so that no entry means two things; and
-/// libzip does not say where entries lie, which has to be known to refuse overlaps.
+/// libzip reads it too, and leniently. Anything that the two interpret differently is refused, so that no entry is ambiguous; and
+/// libzip does not report the offsets of entries, which are needed to detect overlaps.
 package struct CentralDirectory {
     /// One entry.
     package struct Record {
         package var rawName: [UInt8]
         package var flags: UInt16
         package var method: UInt16
-        /// When it last changed, as MS-DOS counts (§4.4.6); traditional encryption checks passwords with it.
+        /// The modification time in MS-DOS format (§4.4.6); traditional encryption checks passwords with it.
         package var time: UInt16
-        /// Checksum of the unpacked bytes (§4.4.7); 0 where AES authenticates them instead.
+        /// Checksum of the uncompressed bytes (§4.4.7); 0 if AES authenticates them.
         package var crc: UInt32
-        /// How it is encrypted, where AES does it.
+        /// The AES encryption, if any.
         package var aes: AESEncryption?
         package var packedSize: Int64
         package var size: Int64
@@ -102,13 +102,13 @@ package struct CentralDirectory {
         return record
     }
 
-    /// As far as the directory itself tells: no entry shares bytes with another or with the directory. What unpacks to more than the
-    /// archive could hold does so mostly by giving the same bytes many times.
+    /// Checks from the directory alone that no entry overlaps another or the directory. A zip bomb mostly reuses the same bytes
+    /// many times.
     ///
     /// - Throws: `archive.overlap`.
     package func checkExtents() throws(ArchiveError) {
         var order = Array(records.indices)
-        // mostly the directory lists them in the order in which they lie
+        // usually the directory lists entries in order of their offsets
         let isSorted = order.dropFirst().allSatisfy { records[$0 - 1].offset <= records[$0].offset }
         if !isSorted { order.sort { records[$0].offset < records[$1].offset } }
         var end: Int64 = 0
@@ -116,13 +116,14 @@ package struct CentralDirectory {
             guard records[index].offset >= end else {
                 throw ArchiveError(.overlap, "entry \(ArchiveName.printable(records[index].rawName)) shares bytes with another")
             }
-            // the header may have an extra field, of which the directory does not tell
+            // the header may have an extra field that the directory does not mention
             end = records[index].offset + 30 + Int64(records[index].rawName.count) + records[index].packedSize
         }
         guard end <= start else { throw ArchiveError(.overlap, "entries reach into the directory") }
     }
 
-    /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
+    /// Checks that every entry has a header at its offset, with the same name, and overlaps neither another entry nor the
+    /// directory.
     func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0
         for record in records.sorted(by: { $0.offset < $1.offset }) {

@@ -12,13 +12,13 @@ struct EndOfDirectory {
     private(set) var start: Int64 = 0
     /// The offset of this record; of a large archive, of its larger record.
     private(set) var end: Int64 = 0
-    /// Bytes before the archive that its offsets do not count: of a program that unpacks itself.
+    /// Number of leading bytes that the archive's offsets do not count, as in a self-extracting program.
     private(set) var prefix: Int64 = 0
     /// The offset of the record of every archive.
     private(set) var position: Int64 = 0
-    /// That record with the archive's comment.
+    /// The end of central directory record, with the archive's comment.
     private(set) var record: [UInt8] = []
-    /// The locator of large archives; nil where there is none.
+    /// The ZIP64 locator; nil if there is none.
     private(set) var locator: [UInt8]?
 
     private static let length = 22
@@ -40,8 +40,8 @@ struct EndOfDirectory {
         start += prefix
     }
 
-    /// The last place where such a record begins whose comment ends with the file; or one whose comment was cut off, as by a stop
-    /// while it was written (``EntryInsertion``).
+    /// The last offset of such a record whose comment ends with the file, or whose comment is truncated because a write was
+    /// interrupted (``EntryInsertion``).
     private static func find(_ tail: RawSpan) -> Int? {
         var at = tail.byteCount - length
         var cut: Int?
@@ -56,7 +56,7 @@ struct EndOfDirectory {
         return cut
     }
 
-    /// How much further back everything lies than the archive says, where its directory is not at its place, and is before this record.
+    /// The size of leading bytes that the offsets do not count: the directory is then that much later, and before this record.
     private static func prefix(
         _ file: some ArchiveSource,
         start: Int64,
@@ -100,7 +100,7 @@ struct EndOfDirectory {
         var at = Int64(place)
         var record = try file.read(at..<at + 56)
         if record.rawSpan.u32(at: 0) != 0x504b_0606, end >= 76 {
-            // behind bytes that the archive does not count, it still comes right before its locator
+            // after leading bytes that the archive does not count, it is still immediately before its locator
             at = end - 76
             record = try file.read(at..<at + 56)
         }

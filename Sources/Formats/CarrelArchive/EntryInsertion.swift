@@ -2,35 +2,34 @@
 
 import CarrelBytes
 
-/// Adds an entry to an archive without touching its bytes: a few writes behind the archive's end, whatever its size.
+/// Adds an entry to an archive without changing existing bytes: a few writes after the archive's end, whatever its size.
 ///
-/// The archive is whole before, after and between them, so that it can be read whenever the writing stops: the first write puts a
-/// copy of the archive's end where the new end will be, and so makes room; the second erases the signature of the end before it,
-/// because libzip takes two for a fault; the third fills the room with the entry and a new directory; the fourth, of a few bytes
-/// within one sector of the disk, makes the end point to that directory. The old directory stays behind as bytes that no reader
-/// reads, and so does an entry that was replaced.
+/// The archive is valid before, after and between these writes, so that it can be read whenever writing stops. The first write
+/// puts a copy of the archive's end at the new end, and so makes room. The second erases the signature of the old end, because
+/// libzip rejects two. The third fills the room with the entry and a new directory. The fourth, a few bytes within one disk
+/// sector, makes the end refer to that directory. The old directory remains as unused bytes, and so does a replaced entry.
 package struct EntryInsertion {
-    /// Bytes to write. They must be on the disk before the next ones.
+    /// Bytes to write, which must be on the disk before the next step.
     package struct Step: Sendable {
         package let offset: Int64
         package let bytes: [UInt8]
     }
 
     package let steps: [Step]
-    /// Whether the archive can be read between the steps; not when offsets do not count bytes before it.
+    /// Whether the archive is readable between the steps; false if it has leading bytes that offsets do not count.
     package let isSafeInPlace: Bool
 
     private static let sectorSize: Int64 = 512
     private static let full: Int64 = 0xffff_ffff
 
     /// - Parameters:
-    ///   - archive: as it is.
-    ///   - name: of the entry; entries of that name are replaced.
-    ///   - content: stored as it is.
+    ///   - archive: the existing archive.
+    ///   - name: the name of the entry; entries of that name are replaced.
+    ///   - content: stored uncompressed.
     ///   - checksum: CRC-32 of the content.
-    ///   - limit: entries at most.
-    ///   - isReplaced: whether another entry, by its name, is the same place to a reader and is replaced too.
-    /// - Throws: why the archive is refused.
+    ///   - limit: maximum number of entries.
+    ///   - isReplaced: whether another entry, by its name, is equivalent for a reader and is replaced too.
+    /// - Throws: the reason why the archive is refused.
     package init(
         _ archive: some ArchiveSource,
         name: String,
@@ -54,7 +53,7 @@ package struct EntryInsertion {
         let needsLarge =
             end.locator != nil || kept.count >= 0xffff || Int64(kept.bytes.count) >= Self.full
             || offset + Int64(local.count) + Self.sectorSize >= Self.full
-        // the directory, a large archive's record behind it, then what is swapped in one sector
+        // the directory, a large archive's record after it, then the bytes that are swapped in one sector
         let large: Int64 = needsLarge ? 56 : 0
         let swapped: Int64 = (needsLarge ? 20 : 0) + 22
         let unpadded = archive.length + Int64(local.count + kept.bytes.count) + large
@@ -82,7 +81,7 @@ package struct EntryInsertion {
         tail.add(little: count, 2)
         tail.add(little: needsLarge ? Self.full : Int64(kept.bytes.count), 4)
         tail.add(little: needsLarge ? Self.full : start - end.prefix, 4)
-        // of the comment, which stays where the first write puts it
+        // the length of the comment, which remains where the first write puts it
         tail += end.record[20..<22]
 
         let room = [UInt8](repeating: 0, count: needsLarge ? 20 : 0)
@@ -110,7 +109,7 @@ package struct EntryInsertion {
     }
 }
 
-/// The records of a directory, as they are, but for those of some names.
+/// The records of a directory, verbatim, except the records of some names.
 private struct KeptRecords {
     var bytes: [UInt8] = []
     var count = 0

@@ -2,20 +2,22 @@
 
 import Glibc
 
-/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name before a longer
-/// one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
+/// The order in which people expect files: folder by folder, numbers by their value, letters of either case alike, and a name
+/// before a longer one that begins with it (`ch 1` before `ch 1.5`, `Chapter 1.mp3` before `Chapter 1 - Extra.mp3`).
 ///
 /// Each path is made into a key once; keys compare byte by byte.
 package enum NaturalOrder {
-    /// Comparisons between two looks at whether to go on.
+    /// Number of comparisons between two cancellation checks.
     private static let patience = 4096
 
+    /// Sorts files by their paths.
+    ///
     /// - Parameters:
-    ///   - elements: files.
-    ///   - path: of one, with `/` between its parts.
-    ///   - check: called now and then; ends the sorting by throwing.
-    /// - Returns: the elements in order; those of equal keys by their paths as they are.
-    /// - Throws: what `check` throws.
+    ///   - elements: the files.
+    ///   - path: returns the path of a file, with `/` as the separator.
+    ///   - check: called regularly; throws to cancel the sorting.
+    /// - Returns: the elements in order; elements with equal keys by their verbatim paths.
+    /// - Throws: the errors of `check`.
     package static func sorted<Element, Failure: Error>(
         _ elements: [Element],
         by path: (Element) -> String,
@@ -39,7 +41,7 @@ package enum NaturalOrder {
                 return order == 0 ? path(elements[a.index]) < path(elements[b.index]) : order < 0
             }
         } catch {
-            // `sort` throws what its closure does
+            // `sort` rethrows the errors of its closure
             if let failure = error as? Failure { throw failure }
         }
         return keys.map { elements[$0.index] }
@@ -65,7 +67,7 @@ package enum NaturalOrder {
     /// Begins an extension: before every name of a folder.
     private static let dot: UInt8 = 1
 
-    /// The folders with an end behind each, then the name, an end, and the extension.
+    /// The folders with a terminator after each, then the name, a terminator, and the extension.
     private static func key(of path: String) -> [UInt8] {
         var text = path.lowercased()
         return text.withUTF8 { text in
@@ -82,7 +84,7 @@ package enum NaturalOrder {
                     var past = at
                     while past < text.count, unsafe 0x30...0x39 ~= text[past] { past += 1 }
                     while at < past, unsafe text[at] == 0x30 { at += 1 }
-                    // how many digits there are, as a digit, so that a number stands among other characters where digits do
+                    // the number of digits, as a digit, so that a number sorts among other characters as digits do
                     let count = past - at
                     key.append(0x30 + UInt8(min(count, 9)))
                     if count >= 9 {

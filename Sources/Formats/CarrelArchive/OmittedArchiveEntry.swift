@@ -2,7 +2,7 @@
 
 /// An entry of an archive that is left out, as its name leads out of the folder that it is written to.
 package struct OmittedArchiveEntry: Sendable, Hashable {
-    /// The parts of its name that say a place, without what leads elsewhere: only to see what kind of file it is.
+    /// The harmless parts of its name, without the parts that lead elsewhere: only to identify the kind of file.
     package let parts: [String]
     /// The name, and why it is left out: a sentence without a period.
     package let message: String

@@ -6,7 +6,7 @@ package import CarrelBytes
 package enum MPDReload: Sendable, Hashable {
     /// It does not change.
     case never
-    /// When segments behind those that it has are needed, and when an event of the stream says so (@minimumUpdatePeriod of zero).
+    /// When segments after the listed ones are needed, and when an in-band event signals it (@minimumUpdatePeriod of zero).
     case whenNeeded
     /// This long after it was requested.
     case after(Duration)
@@ -19,16 +19,16 @@ extension MPD {
         return period > .zero ? .after(period) : .whenNeeded
     }
 
-    /// The address of the next MPD: the first `Location`, or that of this one.
+    /// Returns the address of the next MPD: the first `Location`, or this MPD's address.
     ///
     /// - Parameter url: the address of this MPD.
-    /// - Returns: the address, resolved against that of this one.
+    /// - Returns: the address, resolved against `url`.
     package func location(url: String) -> String {
         guard let first = locations.first, !first.isEmpty else { return url }
         return URIReference.resolve(first, against: url)
     }
 
-    /// The time of the presentation at an instant, whose media is being made then; nil of a static MPD.
+    /// The presentation time of the live edge at an instant; nil for a static MPD.
     package func time(at now: Instant) -> Duration? {
         guard kind == .dynamic, let begin = availabilityStartTime else { return nil }
         return now - begin
@@ -40,13 +40,13 @@ extension MPD {
         return last.end
     }
 
-    /// The times that can be played at an instant: from the beginning of the time shift buffer to what is being made, or to the end.
-    /// All of a static MPD with a known end.
+    /// The times that can be played at an instant: from the beginning of the time-shift buffer to the live edge, or to the end.
+    /// For a static MPD with a known end, the whole presentation.
     ///
     /// - Parameters:
     ///   - now: the instant, by the MPD's own clock.
-    ///   - timings: the MPD's.
-    /// - Returns: nil where nothing can be played yet, or a static MPD does not tell its end.
+    ///   - timings: the MPD's timings.
+    /// - Returns: nil if nothing can be played yet, or a static MPD does not declare its end.
     package func window(at now: Instant, _ timings: [Timing]) -> Range<Duration>? {
         guard let first = timings.first else { return nil }
         let end = end(timings)
@@ -58,13 +58,14 @@ extension MPD {
         return min(lower, upper)..<max(first.start, upper)
     }
 
-    /// The time at which a client begins to play a dynamic MPD: behind the edge by @suggestedPresentationDelay, within the window.
+    /// The time at which a client starts to play a dynamic MPD: @suggestedPresentationDelay before the live edge, within the
+    /// window.
     ///
     /// - Parameters:
     ///   - now: the instant, by the MPD's own clock.
-    ///   - timings: the MPD's.
-    ///   - delay: how far behind the edge where the MPD does not say.
-    /// - Returns: the first time of a static MPD; nil where nothing can be played yet.
+    ///   - timings: the MPD's timings.
+    ///   - delay: the default distance from the live edge.
+    /// - Returns: the start time for a static MPD; nil if nothing can be played yet.
     package func startTime(at now: Instant, _ timings: [Timing], delay: Duration) -> Duration? {
         guard let window = window(at: now, timings) else { return nil }
         guard let edge = time(at: now) else { return window.lowerBound }
@@ -74,10 +75,10 @@ extension MPD {
 }
 
 extension [MPD.Timing] {
-    /// The place of the period at a time, in O(log n): the last one that has begun and has not ended.
+    /// The index of the period at a time, in O(log n): the last one that has begun and has not ended.
     ///
     /// - Parameter time: from the beginning of the presentation.
-    /// - Returns: nil before the first one, in a gap and behind the end; periods whose start is not known do not count.
+    /// - Returns: nil before the first period, in a gap and after the end; periods with an unknown start are ignored.
     package func index(at time: Duration) -> Int? {
         var (low, high) = (0, count)
         while low < high {

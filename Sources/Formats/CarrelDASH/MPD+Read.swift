@@ -9,13 +9,13 @@ extension MPD {
 
     /// Reads an MPD.
     ///
-    /// Elements and attributes that are not known are passed over. Name spaces of the elements do not count: early MPDs have others.
+    /// Unknown elements and attributes are skipped. Element namespaces are ignored: early MPDs have others.
     ///
     /// - Parameters:
     ///   - bytes: the whole document.
-    ///   - limit: most bytes.
-    /// - Returns: the MPD; its remote elements are named in ``links`` and not fetched.
-    /// - Throws: what is wrong, and at which byte: of the element, or where the XML is not well-formed.
+    ///   - limit: maximum size in bytes.
+    /// - Returns: the MPD; its remote elements are listed in ``links`` and not fetched.
+    /// - Throws: the fault, at the byte of the element, or where the XML is not well-formed.
     package static func parse(_ bytes: RawSpan, limit: Int = 64 << 20) throws(Malformed) -> MPD {
         var limits = XMLLimits()
         limits.bytes = limit

@@ -18,10 +18,10 @@ package struct MPD: Sendable, Hashable {
     package var availabilityEndTime: Instant?
     package var publishTime: Instant?
     package var mediaPresentationDuration: Duration?
-    /// Nil when the MPD does not change.
+    /// The minimum time between updates; nil if the MPD does not change.
     package var minimumUpdatePeriod: Duration?
     package var minBufferTime: Duration?
-    /// Nil for all that was ever there.
+    /// The depth of the time-shift buffer; nil if unlimited.
     package var timeShiftBufferDepth: Duration?
     package var suggestedPresentationDelay: Duration?
     package var maxSegmentDuration: Duration?
@@ -41,28 +41,28 @@ package struct MPD: Sendable, Hashable {
     /// The media type (ISO/IEC 23009-1 Annex C).
     package static let mediaType = "application/dash+xml"
 
-    /// The name space of MPD elements.
+    /// The namespace of MPD elements.
     package static let namespace = "urn:mpeg:dash:schema:mpd:2011"
 
     /// A period's place in the presentation.
     package struct Timing: Sendable, Hashable {
         package var start: Duration
-        /// Nil while the end is not known.
+        /// The duration; nil while unknown.
         package var duration: Duration?
-        /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of the
-        /// one before, and no segments to play.
+        /// Whether the period is announced and its start is not known yet (§5.3.2.1, early available period): it has the start of
+        /// the one before, and no segments to play.
         package var isEarly = false
 
         package var end: Duration? { duration.map { start + $0 } }
     }
 
-    /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one, or
-    /// the end of the presentation. The first one starts at zero if it does not say. No start is later than 2⁴⁰ seconds.
+    /// The place of each period (§5.3.2.1): its start, or the end of the one before; its duration, or the start of the next one,
+    /// or the end of the presentation. The first one starts at zero if it does not say. No start is later than 2⁴⁰ seconds.
     package var timings: [Timing] {
         var timings: [Timing] = []
         for period in periods {
             let end = timings.last.flatMap { last in last.duration.map { last.start + $0 } }
-            // durations of many periods add up to more than any clock counts
+            // limited, because durations of many periods may overflow
             let start = (period.start ?? end).map { min($0, .seconds(1 << 40)) }
             let isEarly = kind == .dynamic && start == nil && !timings.isEmpty
             timings.append(
@@ -74,7 +74,7 @@ package struct MPD: Sendable, Hashable {
             }
         }
         if let last = timings.indices.last, timings[last].duration == nil, let whole = mediaPresentationDuration {
-            // a presentation that ends before it begins counts from its first period
+            // a presentation that ends before it begins is counted from its first period
             let end = whole > timings[last].start ? whole : timings[0].start + whole
             timings[last].duration = max(.zero, end - timings[last].start)
         }

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// The fault of an element: what is wrong, in words without content of the document.
+/// The fault of an element, in words without content of the document.
 struct MPDFault: Error {
     let what: String
 

@@ -23,12 +23,12 @@ package struct MPDClock: Sendable, Hashable {
     }
 
     package let method: Method
-    /// Addresses, or names of servers, in the order of preference; those of HTTP as written, relative to the MPD.
+    /// Addresses, or names of servers, in order of preference; HTTP addresses verbatim, relative to the MPD.
     package let servers: [String]
-    /// The time that the element tells.
+    /// The time in the element itself.
     package let time: Instant?
 
-    /// Reads an element; nil for a scheme that is not known, and for one without what it needs.
+    /// Reads an element; nil for an unknown scheme, or if required content is missing.
     package init?(_ descriptor: MPDDescriptor) {
         let parts = descriptor.scheme.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "urn", parts[1] == "mpeg", parts[2] == "dash", parts[3] == "utc",
@@ -46,10 +46,10 @@ package struct MPDClock: Sendable, Hashable {
         }
     }
 
-    /// The time in a response's body.
+    /// Reads the time in a response's body.
     ///
-    /// - Parameter body: of at most 1,024 bytes.
-    /// - Returns: nil for a body without one, and for methods whose time is elsewhere.
+    /// - Parameter body: at most 1,024 bytes.
+    /// - Returns: nil if the body has none, and for methods with the time elsewhere.
     package func time(inBody body: [UInt8]) -> Instant? {
         guard body.count <= 1024 else { return nil }
         switch method {
@@ -58,7 +58,7 @@ package struct MPDClock: Sendable, Hashable {
             guard body.count == 8 else { return nil }
             let bytes = body.rawSpan
             var seconds = Int64(bytes.u32(at: 0))
-            // of two eras the one from 1968 to 2104 (RFC 4330 §3)
+            // of the two possible eras, the one from 1968 to 2104 (RFC 4330 §3)
             if seconds < 1 << 31 { seconds += 1 << 32 }
             let milliseconds = (Int64(bytes.u32(at: 4)) * 1000) >> 32
             return Instant(milliseconds: (seconds - 2_208_988_800) * 1000 + milliseconds)

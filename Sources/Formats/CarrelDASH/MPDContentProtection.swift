@@ -49,7 +49,7 @@ package struct MPDContentProtection: Sendable, Hashable {
         }
     }
 
-    /// The system; nil for one that is not known.
+    /// The system; nil if unknown.
     package var system: System? {
         let scheme = scheme.lowercased()
         return System.allCases.first { $0.schemes.contains(scheme) }
@@ -64,7 +64,7 @@ package struct MPDContentProtection: Sendable, Hashable {
         return digits
     }
 
-    /// The descriptor with the content of the one that it refers to.
+    /// The descriptor with the content of the descriptor that it refers to.
     func completed(by references: [String: MPDContentProtection]) -> MPDContentProtection {
         guard let source = ref.flatMap({ references[$0] }) else { return self }
         var merged = self
@@ -77,7 +77,8 @@ package struct MPDContentProtection: Sendable, Hashable {
         return merged
     }
 
-    /// The descriptors in force where a lower level has some too: the lower one overrides one of the same scheme and adds others.
+    /// The effective descriptors if both levels have some: a lower descriptor overrides the upper one of the same scheme; others
+    /// are added.
     static func merged(_ upper: [MPDContentProtection], _ lower: [MPDContentProtection]) -> [MPDContentProtection] {
         // without a copy: thousands of representations may inherit one list
         if lower.isEmpty { return upper }

@@ -85,7 +85,7 @@ package enum MPDTimeOffset: Sendable, Hashable {
 package struct MPDLink: Sendable, Hashable {
     /// The element's name.
     package var element: String
-    /// As written, relative to the base of its place.
+    /// The reference verbatim, relative to the base at its element.
     package var href: String
     /// Whether to fetch it with the MPD (`onLoad`) rather than when it is needed (`onRequest`).
     package var isOnLoad: Bool

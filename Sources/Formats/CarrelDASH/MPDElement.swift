@@ -7,9 +7,9 @@ extension MPDVisitor {
     enum Element {
         case mpd, period, adaptationSet, representation, information, timeline, listed, preselection
         case protection, segmentEncryption, cryptoTimeline, marlinContentIDs, eventStream, inbandEventStream, event
-        /// Its text is wanted when it ends.
+        /// An element whose text is read at its end.
         case text(Text)
-        /// Nothing in it is wanted.
+        /// An element whose content is ignored.
         case other
 
         /// Bytes that it takes in memory, about.
@@ -33,7 +33,7 @@ extension MPDVisitor {
         }
     }
 
-    /// The elements whose text counts.
+    /// The elements whose text is read.
     enum Text {
         case baseURL(MPDBaseURL)
         case label(MPDLabel)

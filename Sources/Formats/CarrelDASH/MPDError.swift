@@ -2,24 +2,14 @@
 
 package import CarrelBytes
 
+/// The domain of ``MPDError``.
+package enum MPDErrorDomain: ErrorDomain {}
+
 /// Why an MPD cannot be written.
-package struct MPDError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<MPDError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias MPDError = CodedFailure<MPDErrorDomain>
 
 extension ErrorCode where Failure == MPDError {
-    /// A template of addresses is not one (ISO/IEC 23009-1 §5.3.9.4.4).
+    /// An address template is malformed (ISO/IEC 23009-1 §5.3.9.4.4).
     package static var template: Self { Self("dash.template") }
 }
 
@@ -28,7 +18,7 @@ extension URLTemplate {
     ///
     /// - Parameter text: such as `$RepresentationID$/$Number%05d$.m4s`.
     /// - Returns: the template.
-    /// - Throws: `template` for a single dollar sign, an unknown identifier or a width that is not one.
+    /// - Throws: `template` for a single dollar sign, an unknown identifier or an invalid width.
     package static func parse(_ text: String) throws(MPDError) -> URLTemplate {
         do throws(Fault) { return try URLTemplate(text) } catch { throw MPDError(.template, error.what) }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events beside the media (ISO/IEC 23009-1 §5.10.2), or the announcement of such in segments (InbandEventStream).
+/// An event stream next to the media (ISO/IEC 23009-1 §5.10.2), or the declaration of events in segments (InbandEventStream).
 package struct MPDEventStream: Sendable, Hashable {
     /// One event.
     package struct Event: Sendable, Hashable {

@@ -3,10 +3,10 @@
 package import CarrelBytes
 import CarrelXML
 
-/// An MPD with references to elements elsewhere, and what becomes of it when they are fetched (ISO/IEC 23009-1 §5.5.3).
+/// An MPD with references to remote elements, which are replaced after they are fetched (ISO/IEC 23009-1 §5.5.3).
 ///
-/// Periods, adaptation sets, event streams and segment lists may be references. What is inserted has no reference of its own, so that
-/// each is resolved once.
+/// Periods, adaptation sets, event streams and segment lists may be references. An inserted element contains no references, so
+/// that each is resolved once.
 package struct MPDReferences: Sendable {
     private let bytes: [UInt8]
     /// In the order of the document; those inside others among them.
@@ -23,7 +23,7 @@ package struct MPDReferences: Sendable {
     /// - Parameters:
     ///   - bytes: the whole document, in UTF-8.
     ///   - url: its address.
-    /// - Throws: where the XML is not well-formed or not in UTF-8, and for too many references.
+    /// - Throws: if the XML is not well-formed or not UTF-8, or there are too many references.
     package init(_ bytes: [UInt8], url: String = "") throws(Malformed) {
         self.bytes = bytes
         let visitor = ReferenceVisitor(url: url, limit: Self.countLimit)
@@ -45,7 +45,7 @@ package struct MPDReferences: Sendable {
         var scanner = MarkupScanner()
         var element = -1
         var depth = 0
-        /// References whose end tag has not come, with their depths.
+        /// References whose element is still open, with their depths.
         var open: [(index: Int, depth: Int)] = []
         while let tag = scanner.next(bytes) {
             if tag.isStart {
@@ -82,14 +82,15 @@ package struct MPDReferences: Sendable {
         return list
     }
 
-    /// The MPD with elements replaced.
+    /// Returns the MPD with elements replaced.
     ///
-    /// An element whose reference is `urn:mpeg:dash:resolve-to-zero:2013` is removed. References inside a replaced element go with it.
+    /// An element whose reference is `urn:mpeg:dash:resolve-to-zero:2013` is removed. References inside a replaced element are
+    /// removed with it.
     ///
-    /// - Parameter resolutions: for each of ``list``, in its order; those that are missing count as `later`.
+    /// - Parameter resolutions: one for each of ``list``, in its order; missing ones count as `later`.
     /// - Returns: the document, for ``MPD/parse(_:limit:)``.
-    /// - Throws: for a remote element that is not well-formed, has other elements than the one that it replaces, has a reference of its
-    ///   own, or is too long: what is wrong, and at which byte of it; for a document that is too long, with the place of the element.
+    /// - Throws: if a remote element is not well-formed, contains other elements than the one that it replaces, contains a
+    ///   reference, or is too long: the fault, with its offset; if the document becomes too long: the offset of the element.
     package func resolved(_ resolutions: [MPDResolution]) throws(Malformed) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)

@@ -3,7 +3,7 @@
 /// Attributes and elements that adaptation sets and representations share (ISO/IEC 23009-1 §5.3.7).
 package struct MPDMediaProperties: Sendable, Hashable {
     package var mimeType: String?
-    /// As RFC 6381 names them.
+    /// The codecs (RFC 6381).
     package var codecs: String?
     package var width: Int64?
     package var height: Int64?
@@ -11,7 +11,7 @@ package struct MPDMediaProperties: Sendable, Hashable {
     package var frameRate: String?
     /// The shape of a sample, such as `1:1`.
     package var sar: String?
-    /// As written: one rate, or the least and the greatest.
+    /// The sampling rate verbatim: one rate, or the minimum and the maximum.
     package var audioSamplingRate: String?
     package var profiles: String?
     package var startWithSAP: Int64?
@@ -77,7 +77,7 @@ package struct MPDAdaptationSet: Sendable, Hashable {
     package var language: String?
     /// The shape of the picture, such as `16:9`.
     package var par: String?
-    /// As written: a Boolean, or a number in early MPDs.
+    /// The value verbatim: a Boolean, or a number in early MPDs.
     package var segmentAlignment: String?
     package var selectionPriority: Int64?
     package var properties = MPDMediaProperties()

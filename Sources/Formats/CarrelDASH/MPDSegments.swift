@@ -8,38 +8,23 @@ package struct MPDSegment: Sendable, Hashable {
     package var index: Int
     /// The number in addresses.
     package var number: Int64
-    /// The media time in units of the timescale, as in addresses: of its segment sequence, where it has one.
+    /// The media time in units of the timescale, as in addresses; for a segment sequence, the sequence's time.
     package var time: Int64
-    /// Its place in its segment sequence, from zero; nil where each number has one segment.
+    /// Its index in its segment sequence, from zero; nil if each number has one segment.
     package var subNumber: Int64?
     /// Its beginning in the presentation.
     package var start: Duration
-    /// Nil when the MPD does not tell.
+    /// The duration; nil if the MPD does not declare it.
     package var duration: Duration?
     package var url: String
     /// The part of the resource; nil for all of it.
     package var byteRange: MPDByteRange?
-    /// The part of the resource with the segment index; nil where there is none.
+    /// The byte range of the segment index; nil if there is none.
     package var indexRange: MPDByteRange?
 }
 
-/// The segments of a representation, made one by one from a few numbers (ISO/IEC 23009-1 §5.3.9).
+/// The segments of a representation, computed on access from a few numbers (ISO/IEC 23009-1 §5.3.9).
 package struct MPDSegments: Sendable {
-    /// Segments of one duration behind one another.
-    struct Run: Sendable {
-        /// The place of the first among all segments.
-        let first: Int
-        /// Its media time.
-        let time: Int64
-        let duration: Int64
-        /// Nil for a run without an end.
-        let count: Int?
-        /// The number of the first.
-        let number: Int64
-        /// Segments of one number, which share the duration.
-        var parts: Int64 = 1
-    }
-
     private enum Addresses: Sendable {
         case template(URLTemplate, hasTimeline: Bool)
         case list([SegmentInformation.ListedSegment])
@@ -47,21 +32,21 @@ package struct MPDSegments: Sendable {
         case whole(indexRange: MPDByteRange?)
     }
 
-    /// The number of segments; nil when they go on without an end.
+    /// The number of segments; nil if unbounded.
     package let count: Int?
     /// Units of media time per second.
     package let timescale: Int64
 
     private let addresses: Addresses
-    /// The addresses of the template, where they merely follow the base's folder, whatever the numbers.
+    /// The addresses from the template, if resolving one only appends it to the base's folder, whatever the numbers.
     private let plainAddresses: SegmentAddresses?
     /// Whether durations come from @duration alone, so that the last segment ends with the period.
     private let isByDuration: Bool
-    private let runs: [Run]
+    private let runs: [MPDSegmentRun]
     private let period: MPD.Timing
     private let offset: Int64
     private let base: URIReference
-    /// The base up to its last slash, before which a plain relative path goes.
+    /// The base up to its last slash, which is put before a plain relative path.
     private let folder: String
     private let id: String
     private let bandwidth: UInt64
@@ -74,7 +59,7 @@ package struct MPDSegments: Sendable {
     /// - Parameters:
     ///   - stream: the representation.
     ///   - timelines: the runs of timelines that were made before.
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    /// - Throws: if the numbers do not make a sequence of segments; the place is the beginning of the MPD.
     init(_ stream: MPDStream, _ timelines: inout MPDTimelines) throws(Malformed) {
         let information = stream.information ?? SegmentInformation(.base)
         timescale = information.timescale ?? 1
@@ -97,7 +82,7 @@ package struct MPDSegments: Sendable {
         switch information.kind {
         case .base:
             addresses = .whole(indexRange: information.indexRange)
-            runs = [Run(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
+            runs = [MPDSegmentRun(first: 0, time: offset, duration: length ?? 0, count: 1, number: 1)]
         case .list:
             let list = information.segments ?? []
             guard !Self.hasSequences(information, &timelines) else {
@@ -138,7 +123,7 @@ package struct MPDSegments: Sendable {
         _ length: Int64?,
         most: Int?,
         _ timelines: inout MPDTimelines
-    ) throws(Malformed) -> [Run] {
+    ) throws(Malformed) -> [MPDSegmentRun] {
         let start = information.startNumber ?? 1
         guard start.magnitude < latest.magnitude else { throw Malformed("number of a segment is out of range", at: 0) }
         var limit = most
@@ -153,7 +138,15 @@ package struct MPDSegments: Sendable {
         let offset = information.presentationTimeOffset ?? 0
         guard let duration = information.duration else {
             // one segment, unless a list has more, of which the durations are not known
-            return [Run(first: 0, time: offset, duration: limit ?? 1 == 1 ? length ?? 0 : 0, count: limit ?? 1, number: start)]
+            return [
+                MPDSegmentRun(
+                    first: 0,
+                    time: offset,
+                    duration: limit ?? 1 == 1 ? length ?? 0 : 0,
+                    count: limit ?? 1,
+                    number: start
+                )
+            ]
         }
         guard duration > 0, duration < latest else { throw Malformed("duration of segments is out of range", at: 0) }
         var count = limit
@@ -178,10 +171,10 @@ package struct MPDSegments: Sendable {
                 count = min(segments, Int(clamping: max(0, begun)))
             }
         }
-        return [Run(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
+        return [MPDSegmentRun(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
     }
 
-    /// The segment at a place; nil behind the end.
+    /// The segment at an index; nil after the end.
     package subscript(index: Int) -> MPDSegment? {
         guard var segment = timed(at: index) else { return nil }
         let part = segment.subNumber ?? 0
@@ -198,7 +191,7 @@ package struct MPDSegments: Sendable {
             segment.byteRange = list[index].media.range
             segment.indexRange = list[index].index.range
         case .template(let template, let hasTimeline):
-            // by duration, the time counts from the beginning of the period
+            // with @duration, the time is relative to the beginning of the period
             let values = URLTemplate.Values(
                 representationID: id,
                 bandwidth: bandwidth,
@@ -211,7 +204,7 @@ package struct MPDSegments: Sendable {
         return segment
     }
 
-    /// The segment at a place without its addresses, which a list of many does not need; nil behind the end.
+    /// The segment at an index without its addresses, which are not needed for long lists; nil after the end.
     package func timed(at index: Int) -> MPDSegment? {
         if case .list(let list) = addresses, index >= list.count { return nil }
         guard index >= 0, let run = run(of: index) else { return nil }
@@ -239,7 +232,7 @@ package struct MPDSegments: Sendable {
         return segment
     }
 
-    private func run(of index: Int) -> Run? {
+    private func run(of index: Int) -> MPDSegmentRun? {
         // every run has a segment at least: the one of a segment is at its place or before, and there where all have one
         var (low, high) = (0, min(index, runs.count - 1) + 1)
         if index < runs.count, runs[index].first == index { low = high }
@@ -272,7 +265,7 @@ package struct MPDSegments: Sendable {
         default: upper = firstIndex(upper) { complete($0) > elapsed }
         }
         guard let depth = mpd.timeShiftBufferDepth else { return 0..<upper }
-        // of an MPD whose end is over, time goes on for what leaves the buffer
+        // after the end of an MPD, time still advances for segments that leave the buffer
         let past = Duration.milliseconds(now.milliseconds - begin.milliseconds)
         let lower = firstIndex(upper) { place in
             let segment = timed(at: place)
@@ -284,9 +277,9 @@ package struct MPDSegments: Sendable {
     /// The instant from which a server has a segment (ISO/IEC 23009-1 §5.3.9.5.3).
     ///
     /// - Parameters:
-    ///   - index: the segment's place.
+    ///   - index: the segment's index.
     ///   - mpd: the MPD of the segments.
-    /// - Returns: the instant, by the MPD's own clock; nil where it is always there, and behind the end.
+    /// - Returns: the instant, by the MPD's own clock; nil if it is always available, and after the end.
     package func availabilityTime(of index: Int, in mpd: MPD) -> Instant? {
         guard mpd.kind == .dynamic, let begin = mpd.availabilityStartTime, timed(at: index) != nil else { return nil }
         var time = complete(index)
@@ -295,14 +288,14 @@ package struct MPDSegments: Sendable {
         case .duration(let early): time -= early
         case nil: break
         }
-        // a timeline may count to the end of time
+        // limited, because a timeline may have any time
         return begin + max(.seconds(-Self.limit), min(time, .seconds(Self.limit)))
     }
 
-    /// The place of the segment at a time: in O(log n) of the timeline's runs, and in O(1) by number.
+    /// The index of the segment at a time: in O(log n) of the timeline's runs, and in O(1) by number.
     ///
     /// - Parameter time: from the beginning of the presentation.
-    /// - Returns: the segment that is played then; in a gap, and before the first one, the next; nil behind the end.
+    /// - Returns: the segment played at that time; in a gap, or before the first one, the next segment; nil after the end.
     package func index(at time: Duration) -> Int? {
         guard !runs.isEmpty, count != 0 else { return nil }
         let inPeriod = max(.seconds(-Self.limit), min(time - period.start, .seconds(Self.limit)))
@@ -348,14 +341,15 @@ package struct MPDSegments: Sendable {
         guard let last = runs.last, last.duration > 0 else { return 0 }
         let early: Duration = if case .duration(let offset) = availabilityTimeOffset { max(.zero, offset) } else { .zero }
         let time = Self.ticks(max(.zero, elapsed + early - period.start), timescale)
-        // behind the latest media time there is no segment
+        // after the last media time there is no segment
         let (media, over) = time.addingReportingOverflow(offset)
         let behind = max(0, min(over ? Self.latest : media, Self.latest)).subtractingReportingOverflow(last.time)
         guard !behind.overflow else { return last.first }
         return last.first + Int(min(Self.limit, max(0, behind.partialValue) / last.duration + 1)) * Int(last.parts)
     }
 
-    /// The first place below a bound at which a condition holds that goes on to hold; the bound when there is none.
+    /// The first index below a bound that satisfies a predicate, which then holds for all later indexes; the bound if there is
+    /// none.
     private func firstIndex(_ bound: Int, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (0, bound)
         while low < high {
@@ -406,4 +400,21 @@ package struct MPDSegments: Sendable {
         let part = Int128(attoseconds) * Int128(timescale) / 1_000_000_000_000_000_000
         return Int64(clamping: whole + part)
     }
+}
+
+extension MPDStream {
+    /// The segments.
+    ///
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments() throws(Malformed) -> MPDSegments {
+        var timelines = MPDTimelines()
+        return try segments(&timelines)
+    }
+
+    /// The segments, with runs that other representations of the MPD share.
+    ///
+    /// - Parameter timelines: the runs of timelines that were made before.
+    /// - Returns: the segments.
+    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
+    package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }

@@ -2,16 +2,17 @@
 
 /// The choice of representations from period to period.
 package enum MPDSelection {
-    /// The representation of another period that goes on with one: that of the same id and kind; or the nearest of its kind.
+    /// Finds the representation that continues another in a different period: the one with the same id and kind, or the nearest
+    /// of its kind.
     ///
-    /// The nearest is in a set of the same language and role, as far as there is one, has the same codec, and has the bandwidth that
-    /// differs least. Of equals the first one counts.
+    /// The nearest is in a set of the same language and role, if there is one, has the same codec, and the closest bandwidth.
+    /// Ties are resolved in document order.
     ///
     /// - Parameters:
     ///   - representation: the representation that was played.
     ///   - set: its adaptation set.
     ///   - period: the other period.
-    /// - Returns: places of adaptation set and representation; nil where the period has none of the kind.
+    /// - Returns: the indexes of adaptation set and representation; nil if the period has none of the kind.
     package static func match(
         _ representation: MPDRepresentation,
         of set: MPDAdaptationSet,
@@ -33,7 +34,8 @@ package enum MPDSelection {
         return best.map { ($0.place.0, $0.place.1) }
     }
 
-    /// The sample entries of the codecs, such as `avc1` of `avc1.64001f`: those between which a decoder changes without a new one.
+    /// The sample entries of the codecs, such as `avc1` of `avc1.64001f`: a decoder switches between equal ones without a
+    /// restart.
     private static func codec(_ representation: MPDRepresentation, _ set: MPDAdaptationSet) -> [Substring] {
         let codecs = representation.properties.codecs ?? set.properties.codecs ?? ""
         return codecs.split(separator: ",").map { codec in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
+import CarrelBytes
 
 /// A representation in its place: its period's time, its base address, and all that it inherits.
 package struct MPDStream: Sendable {
@@ -9,7 +9,7 @@ package struct MPDStream: Sendable {
     package let place: (period: Int, adaptationSet: Int, representation: Int)
     package let id: String
     package let bandwidth: UInt64
-    /// Its own properties, and those of the set.
+    /// The representation's own properties, and the set's.
     private let own: MPDMediaProperties
     private let upper: MPDMediaProperties
     /// Descriptors of content protection that others refer to, by their ids.
@@ -18,7 +18,7 @@ package struct MPDStream: Sendable {
     /// How segments are addressed; nil for one segment that is the base address itself.
     package let information: SegmentInformation?
     package let availabilityTimeOffset: MPDTimeOffset?
-    /// Whether a segment is whole when it becomes available (@availabilityTimeComplete): false for one that grows while it is made.
+    /// Whether a segment is complete when it becomes available (@availabilityTimeComplete): false if it grows while it is made.
     package let availabilityTimeComplete: Bool
     /// Whether another representation of the set before it is not addressed in the same way.
     let hasInformationOfItsOwn: Bool
@@ -48,7 +48,7 @@ package struct MPDStream: Sendable {
         hasInformationOfItsOwn = place.representation == 0 || representation.information != nil
     }
 
-    /// Its properties with those of the set, merged when they are asked for.
+    /// Its properties merged with the set's, computed on access.
     package var properties: MPDMediaProperties {
         var properties = own.inheriting(upper)
         if !references.isEmpty {
@@ -65,7 +65,7 @@ package struct MPDStream: Sendable {
         return ids
     }
 
-    /// The initialization segment; nil when segments need none, or contain it.
+    /// The initialization segment; nil if segments need none, or contain it.
     package var initialization: (url: String, byteRange: MPDByteRange?)? {
         guard let information else { return nil }
         if let template = information.initializationTemplate {
@@ -88,28 +88,13 @@ package struct MPDStream: Sendable {
             }
         }
     }
-
-    /// The segments.
-    ///
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    package func segments() throws(Malformed) -> MPDSegments {
-        var timelines = MPDTimelines()
-        return try segments(&timelines)
-    }
-
-    /// The segments, with runs that other representations of the MPD share.
-    ///
-    /// - Parameter timelines: the runs of timelines that were made before.
-    /// - Returns: the segments.
-    /// - Throws: when the numbers do not make a sequence of segments; the place is the beginning of the MPD.
-    package func segments(_ timelines: inout MPDTimelines) throws(Malformed) -> MPDSegments { try MPDSegments(self, &timelines) }
 }
 
 extension MPD {
-    /// Every representation in its place, in the order of the MPD.
+    /// Every representation in document order, with its indexes.
     ///
-    /// - Parameter url: the address of the MPD; relative addresses stay relative without it.
-    /// - Returns: the representations with all that they inherit.
+    /// - Parameter url: the address of the MPD; without it, relative addresses stay relative.
+    /// - Returns: the representations with everything that they inherit.
     package func streams(url: String? = nil) -> [MPDStream] {
         var streams: [MPDStream] = []
         forEachStream(url: url) { streams.append($0) }
@@ -148,7 +133,7 @@ extension MPD {
         }
     }
 
-    /// An address with what it adds to the availability of segments.
+    /// An address, with its effect on the availability of segments.
     private struct Base {
         var url: String
         var offset: MPDTimeOffset?
@@ -171,7 +156,7 @@ extension MPD {
         lower.map { $0.inheriting(upper) } ?? upper
     }
 
-    /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none when none does.
+    /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none if none does.
     private var references: [String: MPDContentProtection] {
         var known: [String: MPDContentProtection] = [:]
         var hasReferences = false

@@ -28,7 +28,7 @@ package struct MPDTimelines: Sendable {
 
     private struct Made: Sendable {
         let timeline: [SegmentInformation.TimelineEntry]
-        let runs: [MPDSegments.Run]
+        let runs: [MPDSegmentRun]
     }
 
     private struct Known: Sendable {
@@ -62,23 +62,23 @@ package struct MPDTimelines: Sendable {
         return hasSequences
     }
 
-    /// The runs of a timeline.
+    /// Returns the runs of a timeline.
     ///
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.
-    ///   - length: of the period, in units of the timescale; nil when not known.
-    ///   - startNumber: of the first segment.
-    ///   - limit: most numbers of segments; nil for no limit.
-    /// - Returns: runs of segments of one duration; the last one alone where runs are not kept.
-    /// - Throws: for numbers out of range, and too much work; the place is zero.
+    ///   - length: the length of the period in units of the timescale; nil if unknown.
+    ///   - startNumber: the number of the first segment.
+    ///   - limit: maximum number of segments; nil for no limit.
+    /// - Returns: runs of segments of equal duration; only the last run if runs are not kept.
+    /// - Throws: for numbers out of range, and too much work, at offset zero.
     mutating func runs(
         of timeline: [SegmentInformation.TimelineEntry],
         _ offset: Int64,
         _ length: Int64?,
         _ startNumber: Int64,
         _ limit: Int?
-    ) throws(Malformed) -> [MPDSegments.Run] {
+    ) throws(Malformed) -> [MPDSegmentRun] {
         let key = Key(
             storage: Storage(timeline),
             offset: offset,

@@ -16,7 +16,7 @@ final class MPDVisitor: XMLVisitor {
     private var text = ""
     private(set) var takesText = false
 
-    // what is open
+    // the open elements
     private var period: MPDPeriod?
     private var set: MPDAdaptationSet?
     private var representation: MPDRepresentation?
@@ -61,7 +61,7 @@ final class MPDVisitor: XMLVisitor {
     /// Most bytes that an MPD takes in memory, about: some 250,000 entries of timelines.
     private static let keptLimit = 10 << 20
 
-    /// Counts what stays in memory.
+    /// Counts memory that stays in use.
     private func keep(_ size: Int) throws(MPDFault) {
         kept += size
         guard kept <= Self.keptLimit else { throw MPDFault("MPD has too many elements") }

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelXML
 
 extension MPD {
-    /// The MPD as a document: what this model holds, in the order of the schema (ISO/IEC 23009-1 Annex B).
+    /// The MPD as a document: the contents of this model, in the order of the schema (ISO/IEC 23009-1 Annex B).
     package func write() -> [UInt8] {
         var writer = MPDWriter()
         writer.write(self)

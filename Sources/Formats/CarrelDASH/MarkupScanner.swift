@@ -2,11 +2,11 @@
 
 import CarrelBytes
 
-/// Finds the tags of a well-formed document in UTF-8 without a DOCTYPE, whose XML was checked before.
+/// Finds the tags of a UTF-8 document without a DOCTYPE that is known to be well-formed.
 struct MarkupScanner {
     /// A tag by its place.
     struct Tag {
-        /// From `<` to behind `>`.
+        /// From `<` up to and including `>`.
         let range: Range<Int>
         let isStart: Bool
         /// Whether the element has no content: `<a/>`.
@@ -65,7 +65,7 @@ struct MarkupScanner {
         return Tag(range: start..<place, isStart: isStart, isEmpty: isEmpty)
     }
 
-    /// The offset of the start tag of an element by its number from zero; 0 when there is none, as in UTF-16.
+    /// The offset of the start tag of an element by its number from zero; 0 if there is none, as in UTF-16.
     static func offset(ofElement number: Int, in bytes: RawSpan) -> Int {
         var scanner = MarkupScanner()
         var left = number
@@ -77,14 +77,14 @@ struct MarkupScanner {
         return 0
     }
 
-    /// The places of attributes of a start tag by their names without a prefix: each with the space before it.
+    /// Finds attributes of a start tag by their local names: each range includes the preceding space.
     ///
     /// - Parameters:
-    ///   - names: of the attributes.
-    ///   - prefixed: those that count with a prefix only.
-    ///   - tag: the place of the tag.
+    ///   - names: the names of the attributes.
+    ///   - prefixed: names that must have a prefix.
+    ///   - tag: the range of the tag.
     ///   - bytes: the document.
-    /// - Returns: the places, in order.
+    /// - Returns: the ranges, in order.
     static func attributes(
         _ names: [StaticString],
         prefixed: [StaticString],

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// Finds the elements of an MPD that have references, with the bases in force where they stand.
+/// Finds the elements of an MPD that are references, with their effective base URLs.
 final class ReferenceVisitor: XMLVisitor {
     struct Found {
         /// Its number in the document.
@@ -13,7 +13,7 @@ final class ReferenceVisitor: XMLVisitor {
     }
 
     private(set) var found: [Found] = []
-    /// The base of each open element, and whether it has one of its own.
+    /// The base of each open element, and whether it was declared there.
     private var bases: [(url: String, isOwn: Bool)]
     private var number = -1
     private var text = ""
@@ -22,7 +22,7 @@ final class ReferenceVisitor: XMLVisitor {
     private let limit: Int
 
     /// - Parameters:
-    ///   - url: of the MPD.
+    ///   - url: the address of the MPD.
     ///   - limit: references; of more, one more is kept.
     init(url: String, limit: Int) {
         self.limit = limit
@@ -32,7 +32,7 @@ final class ReferenceVisitor: XMLVisitor {
     func start(_ tag: borrowing XMLTag) {
         number += 1
         let base = bases.last?.url ?? ""
-        // one too many is refused by who asked
+        // keeps one above the limit, which the caller then refuses
         if found.count <= limit, let link = MPDLink(of: tag) { found.append(Found(element: number, link: link, base: base)) }
         takesText = tag.isNamed("BaseURL")
         text = ""
@@ -40,7 +40,7 @@ final class ReferenceVisitor: XMLVisitor {
     }
 
     func take(_ text: String) {
-        // a base that is longer counts as none
+        // a longer base is ignored
         guard takesText, self.text.utf8.count + text.utf8.count <= 65_536 else { return }
         self.text += text
     }
@@ -49,13 +49,13 @@ final class ReferenceVisitor: XMLVisitor {
         bases.removeLast()
         guard takesText else { return }
         takesText = false
-        // of several the first one counts
+        // only the first of several bases is used
         guard let last = bases.indices.last, last > 0, !bases[last].isOwn else { return }
         bases[last] = (URIReference.resolve(MPDText.trimmed(text), against: bases[last].url), true)
     }
 }
 
-/// Checks that a remote element has only elements of one name beside one another, and no reference.
+/// Checks that a remote element contains only siblings of one name, and no reference.
 final class EntityVisitor: XMLVisitor {
     private let name: String
     private var depth = 0

@@ -23,9 +23,9 @@ struct SegmentAddresses: Sendable {
 
     /// - Parameters:
     ///   - template: the template.
-    ///   - folder: what goes before each address.
-    ///   - values: the representation's; the numbers do not matter.
-    ///   - begin: the media time that is zero in addresses.
+    ///   - folder: the prefix of each address.
+    ///   - values: the representation's values; the numbers are ignored.
+    ///   - begin: the media time that corresponds to zero in addresses.
     init(_ template: URLTemplate, after folder: String, _ values: URLTemplate.Values, begin: Int64) {
         var text = Array(folder.utf8)
         var places: [Place] = []

@@ -12,7 +12,7 @@ package struct SegmentInformation: Sendable, Hashable {
 
     /// An address with a range (URLType).
     package struct Address: Sendable, Hashable {
-        /// As written; nil for the base itself.
+        /// The URL verbatim; nil for the base itself.
         package var url: String?
         package var range: MPDByteRange?
 
@@ -25,7 +25,7 @@ package struct SegmentInformation: Sendable, Hashable {
     /// One segment of a SegmentList.
     package struct ListedSegment: Sendable, Hashable {
         package var media = Address()
-        /// The address of its index; nil where the segment has none, as most.
+        /// The address of its index; nil for most segments, which have none.
         private var indexed: IndexAddress?
 
         package var index: Address {
@@ -93,7 +93,7 @@ package struct SegmentInformation: Sendable, Hashable {
     package var timescale: Int64?
     /// The media time at which the period begins.
     package var presentationTimeOffset: Int64?
-    /// The media time of the first sample less that of the period's beginning.
+    /// The media time of the first sample minus the media time of the period's start.
     package var eptDelta: Int64?
     package var indexRange: MPDByteRange?
     package var isIndexRangeExact: Bool?
@@ -119,7 +119,7 @@ package struct SegmentInformation: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// The information in force below another level: its own first, and that of the other where both are the same element.
+    /// The effective information under an upper level: its own values first, then the upper level's if both are the same element.
     func inheriting(_ upper: SegmentInformation?) -> SegmentInformation {
         guard let upper, upper.kind == kind else { return self }
         var merged = self
@@ -132,7 +132,7 @@ package struct SegmentInformation: Sendable, Hashable {
         merged.availabilityTimeComplete = availabilityTimeComplete ?? upper.availabilityTimeComplete
         merged.initialization = initialization ?? upper.initialization
         merged.representationIndex = representationIndex ?? upper.representationIndex
-        // of a duration and a timeline the lower one counts
+        // the lower of a duration and a timeline takes precedence
         merged.duration = duration ?? (timeline == nil ? upper.duration : nil)
         merged.startNumber = startNumber ?? upper.startNumber
         merged.endNumber = endNumber ?? upper.endNumber

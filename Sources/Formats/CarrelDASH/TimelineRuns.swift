@@ -7,11 +7,13 @@ enum TimelineRuns {
     private static let latest: Int64 = 1 << 62
     private static let mostSegments = 1 << 40
 
+    /// Makes the runs of a timeline.
+    ///
     /// - Parameters:
     ///   - timeline: the entries.
     ///   - offset: the media time at which the period begins.
-    ///   - length: of the period, in units of the timescale; nil when not known.
-    ///   - startNumber: of the first segment.
+    ///   - length: the length of the period, in units of the timescale; nil if unknown.
+    ///   - startNumber: the number of the first segment.
     ///   - limit: most numbers of segments; nil for no limit.
     ///   - keepsRuns: false for the last run alone.
     /// - Returns: runs of segments of one duration; the last one may have no end.
@@ -23,8 +25,8 @@ enum TimelineRuns {
         _ startNumber: Int64,
         _ limit: Int?,
         _ keepsRuns: Bool
-    ) throws(Malformed) -> [MPDSegments.Run] {
-        var runs: [MPDSegments.Run] = []
+    ) throws(Malformed) -> [MPDSegmentRun] {
+        var runs: [MPDSegmentRun] = []
         if keepsRuns { runs.reserveCapacity(timeline.count) }
         var time: Int64 = 0
         var count = 0
@@ -59,7 +61,7 @@ enum TimelineRuns {
             if let limit { times = min(times ?? .max, limit - numbers) }
             guard let times else {
                 runs.append(
-                    MPDSegments.Run(
+                    MPDSegmentRun(
                         first: count,
                         time: time,
                         duration: entry.duration,
@@ -81,7 +83,7 @@ enum TimelineRuns {
             if let last = runs.last, let before = last.count, last.duration == entry.duration, entry.number == nil,
                 last.parts == entry.parts, time - last.time == Int64(before) / last.parts * last.duration
             {
-                runs[runs.count - 1] = MPDSegments.Run(
+                runs[runs.count - 1] = MPDSegmentRun(
                     first: last.first,
                     time: last.time,
                     duration: last.duration,
@@ -90,7 +92,7 @@ enum TimelineRuns {
                     parts: last.parts
                 )
             } else {
-                let run = MPDSegments.Run(
+                let run = MPDSegmentRun(
                     first: count,
                     time: time,
                     duration: entry.duration,

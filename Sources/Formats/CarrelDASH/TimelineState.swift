@@ -24,9 +24,9 @@ struct TimelineState {
 
     mutating func add(_ entry: SegmentInformation.TimelineEntry) { entries.append(entry) }
 
-    /// Takes an end.
+    /// Handles an end tag.
     ///
-    /// - Returns: the entries when it is that of the timeline itself.
+    /// - Returns: the entries if it is the end of the timeline itself.
     mutating func end() -> [SegmentInformation.TimelineEntry]? {
         if depth > 0 {
             depth -= 1

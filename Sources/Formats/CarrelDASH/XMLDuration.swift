@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Durations as MPDs write them (XML Schema Part 2 §3.2.6, xs:duration). A year counts 365 days and a month 30.
+/// Durations in MPDs (XML Schema Part 2 §3.2.6, xs:duration). A year has 365 days and a month 30.
 enum XMLDuration {
     /// Reads a duration such as `PT1H2M3.5S`, to the nanosecond; nil for anything else.
     static func parse(_ text: String) -> Duration? {

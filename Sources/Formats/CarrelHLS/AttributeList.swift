@@ -55,24 +55,24 @@ package struct AttributeList: Sendable, Hashable {
         }
     }
 
-    /// The text of a quoted attribute; nil when it is absent or bare.
+    /// The text of a quoted attribute; nil if it is absent or bare.
     package func quoted(_ name: String) -> String? {
         guard case .quoted(let text) = self[name] else { return nil }
         return text
     }
 
-    /// The text of an attribute without quotation marks; nil when it is absent or quoted.
+    /// The text of an attribute without quotation marks; nil if it is absent or quoted.
     package func bare(_ name: String) -> String? {
         guard case .bare(let text) = self[name] else { return nil }
         return text
     }
 
-    /// A decimal integer (§4.2); nil when it is absent or not one.
+    /// A decimal integer (§4.2); nil if absent or invalid.
     package func integer(_ name: String) -> UInt64? {
         bare(name).flatMap { DecimalInteger.parse($0) }
     }
 
-    /// A decimal floating-point number of seconds (§4.2), which may be negative; nil when it is absent or not one.
+    /// A decimal floating-point number of seconds (§4.2), which may be negative; nil if absent or invalid.
     package func seconds(_ name: String) -> Duration? {
         guard let text = bare(name) else { return nil }
         guard text.hasPrefix("-") else { return DecimalInteger.parseSeconds(text) }
@@ -82,7 +82,7 @@ package struct AttributeList: Sendable, Hashable {
     /// Whether an enumerated attribute is YES.
     package func isYes(_ name: String) -> Bool { bare(name) == "YES" }
 
-    /// A width and a height, such as `1280x720` (§4.2); nil when it is absent or not one.
+    /// A width and a height, such as `1280x720` (§4.2); nil if absent or invalid.
     package func resolution(_ name: String) -> (width: UInt64, height: UInt64)? {
         let parts = bare(name)?.split(separator: "x", omittingEmptySubsequences: false) ?? []
         guard parts.count == 2, let width = DecimalInteger.parse(parts[0]), let height = DecimalInteger.parse(parts[1]) else {
@@ -101,7 +101,7 @@ package struct AttributeList: Sendable, Hashable {
         attributes.append(Attribute(name: name, value: value))
     }
 
-    /// The list as it stands after a tag's colon.
+    /// The list as text after a tag's colon.
     func text() throws(PlaylistError) -> String {
         var out = ""
         for attribute in attributes {

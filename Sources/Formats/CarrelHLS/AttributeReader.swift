@@ -15,7 +15,7 @@ struct AttributeReader {
     /// Most attributes of one tag.
     private static let limit = 64
 
-    /// Reads the list in a range, or says what is wrong with it.
+    /// Reads the list in a range, or returns its fault.
     mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Result<AttributeList, AttributeFault> {
         var found: [ScannedAttribute] = []
         if let fault = scan(bytes, range, into: &found) { return .failure(fault) }
@@ -26,9 +26,9 @@ struct AttributeReader {
     ///
     /// - Parameters:
     ///   - bytes: the playlist.
-    ///   - range: of the list.
-    ///   - found: gets the attributes in place of those that it has.
-    /// - Returns: what is wrong with the list; nil for nothing.
+    ///   - range: the range of the list.
+    ///   - found: gets the attributes, instead of its previous ones.
+    /// - Returns: the fault of the list; nil if there is none.
     mutating func scan(_ bytes: RawSpan, _ range: Range<Int>, into found: inout [ScannedAttribute]) -> AttributeFault? {
         found.removeAll(keepingCapacity: true)
         var place = range.lowerBound
@@ -134,7 +134,7 @@ struct AttributeReader {
     }
 }
 
-/// The error in an attribute list, without the place: the line's reader knows that.
+/// A fault in an attribute list, without the line, which the caller knows.
 struct AttributeFault: Error {
     let what: String
 

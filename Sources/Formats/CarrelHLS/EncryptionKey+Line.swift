@@ -6,8 +6,8 @@ extension EncryptionKey {
     /// Reads one line of a playlist that names a key, leniently.
     ///
     /// - Parameter line: `#EXT-X-KEY:…` or `#EXT-X-SESSION-KEY:…`, or their attributes alone.
-    /// - Returns: the key; nil where segments are in the clear (METHOD=NONE).
-    /// - Throws: `Malformed` with the fault; its place is that of the line.
+    /// - Returns: the key; nil if segments are clear (METHOD=NONE).
+    /// - Throws: `Malformed` with the fault, at the offset of the line.
     package static func read(line: String) throws(Malformed) -> EncryptionKey? {
         var text = Substring(line)
         for tag in ["#EXT-X-KEY:", "#EXT-X-SESSION-KEY:"] where text.hasPrefix(tag) { text = text.dropFirst(tag.count) }

@@ -50,7 +50,7 @@ package struct EncryptionKey: Sendable, Hashable {
         self.keyFormatVersions = keyFormatVersions
     }
 
-    /// Marlin's content id: the `CID` attribute, or that of the query of `urn:marlin-drm?CID=…`.
+    /// Marlin's content ID: the `CID` attribute, or `CID` in the query of `urn:marlin-drm?CID=…`.
     package var contentID: String? {
         if let value = otherAttributes["CID"] { return value.text }
         guard uri.hasPrefix("urn:marlin-drm?") else { return nil }
@@ -83,9 +83,9 @@ package struct EncryptionKey: Sendable, Hashable {
     /// Reads the attributes of the tag; nil means that segments are in the clear (METHOD=NONE).
     ///
     /// - Parameters:
-    ///   - list: of the tag.
+    ///   - list: the attributes of the tag.
     ///   - tolerate: takes a breach that leaves the meaning plain, and returns false to refuse it.
-    /// - Returns: the key, nil, or what is wrong.
+    /// - Returns: the key, nil, or the fault.
     static func parse(
         _ list: AttributeList,
         tolerate: (PlaylistWarning.Code, String) -> Bool

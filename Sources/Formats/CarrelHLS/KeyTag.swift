@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// An EXT-X-KEY tag by its places, checked and not read: most keys of a playlist are never asked for.
+/// An EXT-X-KEY tag by its ranges, checked but not parsed: most keys of a playlist are never requested.
 struct KeyTag {
     /// The attributes.
     private(set) var value: TextRange
@@ -11,12 +11,12 @@ struct KeyTag {
     let hasVector: Bool
     /// Whether it names a format or its versions.
     let hasFormat: Bool
-    /// Whether segments are in the clear behind it (METHOD=NONE).
+    /// Whether following segments are clear (METHOD=NONE).
     let isNone: Bool
-    /// The URI, and the number of a vector's digits at the end of the tag; nil for one of a format of its own, and without a URI.
+    /// The range of the URI, and the number of digits of a vector at the end of the tag; nil if it has its own format or no URI.
     private var parts: (uri: TextRange, digits: Int)?
 
-    /// Checks a tag as ``EncryptionKey/parse(_:tolerate:)`` does without tolerance; nil for one that is to be read, for its fault.
+    /// Checks a tag as ``EncryptionKey/parse(_:tolerate:)`` does without tolerance; nil if it must be parsed to report its fault.
     init?(_ bytes: RawSpan, _ value: Range<Int>, _ attributes: [ScannedAttribute]) {
         var (hasMethod, hasURI, isNone) = (false, false, false)
         var (hasVector, hasFormat) = (false, false)
@@ -64,12 +64,13 @@ struct KeyTag {
         return bytes.isHexadecimal(range.lowerBound + 2..<range.upperBound)
     }
 
-    /// A tag that is written as this one, but for the URI and for the digits of a vector at its end, as most of a playlist are.
+    /// Reads another tag with the same text except the URI and the digits of a vector at its end, as most keys of a playlist
+    /// have.
     ///
     /// - Parameters:
     ///   - bytes: the playlist.
-    ///   - value: of the other tag.
-    /// - Returns: nil where it is written otherwise, or this one has a format of its own.
+    ///   - value: the value of the other tag.
+    /// - Returns: nil if its text differs otherwise, or this tag has its own format.
     func sibling(_ bytes: RawSpan, _ value: Range<Int>) -> KeyTag? {
         guard let parts else { return nil }
         let (own, uri) = (self.value.range, parts.uri.range)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension MediaPlaylist {
-    /// The playlist as text.
+    /// Returns the playlist as text.
     ///
-    /// Lines that were read and not changed are written as they were read, unknown tags, comments and blank lines included. In new lines,
-    /// segments' durations have six decimals from version 3 on, and are whole seconds before.
+    /// Unchanged lines are written verbatim, including unknown tags, comments and blank lines. In new lines, segment durations
+    /// have six decimals from version 3 on, and are whole seconds before.
     ///
-    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out, and so is the target duration of
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out, and so is the target duration of
     /// the playlist, unless it has no segments.
     ///
-    /// - Parameter rules: of RFC 8216 unless told otherwise.
+    /// - Parameter rules: the output rules; RFC 8216 by default.
     /// - Returns: the text.
-    /// - Throws: when a playlist cannot contain a URI or string, or a segment is longer than the target duration.
+    /// - Throws: if a playlist cannot contain a URI or string, or a segment is longer than the target duration.
     package func write(rules: PlaylistRules = .rfc) throws(PlaylistError) -> [UInt8] {
         var writer = MediaPlaylistWriter(rules == .rfc ? self : inWholeSeconds, rules)
         try writer.write()
@@ -53,7 +55,7 @@ extension [UInt8] {
     }
 
     /// Appends lines of a text as they are; the last one gets an end if it has none.
-    mutating func append(lines range: Range<Int>, of text: PlaylistText) {
+    mutating func append(lines range: Range<Int>, of text: ParsedPlaylistText) {
         append(contentsOf: text.bytes[range])
         if !range.isEmpty, last != 0x0a { append(0x0a) }
     }

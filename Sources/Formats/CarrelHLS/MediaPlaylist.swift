@@ -35,7 +35,7 @@ package struct MediaPlaylist: Sendable, Hashable {
     package var segments = MediaSegments()
     /// Parts of the segment that is being made.
     package var trailingParts: [PartialSegment] = []
-    /// Date ranges behind the last segment.
+    /// Date ranges after the last segment.
     package var trailingDateRanges: [DateRange] = []
     package var preloadHints: [PreloadHint] = []
     package var renditionReports: [RenditionReport] = []
@@ -85,15 +85,15 @@ package struct MediaPlaylist: Sendable, Hashable {
 
 /// The text of a media playlist that was read.
 final class MediaPlaylistSource: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     /// The lines before the first that describes a segment.
     let header: Range<Int>
-    /// The lines behind the last segment's URI.
+    /// The lines after the last segment's URI.
     let trailer: Range<Int>
     /// The playlist as it was read, without segments.
     let original: MediaPlaylist
 
-    init(text: PlaylistText, header: Range<Int>, trailer: Range<Int>, original: MediaPlaylist) {
+    init(text: ParsedPlaylistText, header: Range<Int>, trailer: Range<Int>, original: MediaPlaylist) {
         self.text = text
         self.header = header
         self.trailer = trailer

@@ -4,10 +4,10 @@
 enum MediaPlaylistField: CaseIterable {
     case version, independentSegments, start, variables, targetDuration, kind, mediaSequence, discontinuitySequence, iFramesOnly
     case imagesOnly, serverControl, partTarget, skipped
-    // behind the segments
+    // after the segments
     case trailingDateRanges, trailingParts, preloadHints, renditionReports, isEnded
 
-    /// The part that a tag stands for; nil for tags of segments and unknown ones.
+    /// The field of a tag; nil for segment tags and unknown ones.
     init?(_ tag: PlaylistTag) {
         switch tag {
         case .version: self = .version
@@ -60,7 +60,7 @@ enum MediaPlaylistField: CaseIterable {
         }
     }
 
-    /// Writes the part; nothing where it has the value that stands for the absent tag, but for the target duration and the sequence.
+    /// Writes the field; nothing if it has the default value of an absent tag, except for the target duration and the sequence.
     func write(_ playlist: MediaPlaylist, to out: inout [UInt8]) throws(PlaylistError) {
         switch self {
         case .version: if playlist.version > 1 { out.append(line: "#EXT-X-VERSION:\(playlist.version)") }

@@ -44,7 +44,7 @@ extension MediaPlaylistReader {
         readsKeys ? keys : keyTags.compactMap { KeyTag.key(bytes, $0.value.range) }
     }
 
-    /// From here on reads keys where they stand.
+    /// Reads keys immediately from here on.
     mutating func readKeys(_ bytes: RawSpan) {
         guard !readsKeys else { return }
         let isStale = isStateStale
@@ -54,10 +54,10 @@ extension MediaPlaylistReader {
         isStateStale = isStale
     }
 
-    /// Notes what the segment shares with others.
+    /// Records the state that the segment shares with others.
     mutating func keepState(_ line: PlaylistLine) throws(Malformed) {
         guard isStateStale else {
-            // most keys have one segment; those of several are read once
+            // most keys have one segment; a key of several is read once
             let last = records.states.count - 1
             guard records.states[last].made == nil else { return }
             let made = records.make(records.states[last])

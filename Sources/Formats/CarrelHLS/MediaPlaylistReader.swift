@@ -10,7 +10,7 @@ struct MediaPlaylistReader {
     /// Tags of the whole playlist that came, by their raw values.
     private var once: UInt64 = 0
     private var hasTarget = false
-    /// The least version that the lines so far ask for, why, and where.
+    /// The lowest version that the lines so far require, the reason, and its offset.
     private var needed = (version: 1, why: "", offset: 0)
     private var newerNeeds: [(version: Int, why: String, offset: Int)] = []
     /// The keys in force, unless ``keyTags`` stands for them.
@@ -28,7 +28,7 @@ struct MediaPlaylistReader {
     /// The segment before the first one, when lines are read again.
     private var before: MediaSegment?
 
-    // the segment whose URI has not come yet
+    // the segment whose URI is still to come
     private var microseconds: Int64 = 0
     private var discontinuity = false
     private var isGap = false
@@ -40,7 +40,7 @@ struct MediaPlaylistReader {
     private var range: (length: UInt64, offset: UInt64?)?
     private var passageStart: Int
     private var headerEnd: Int?
-    /// The longest segment, rounded, and where its URI is.
+    /// The longest segment, rounded, and the offset of its URI.
     private var longest: (seconds: UInt64, offset: Int) = (0, 0)
     private var longer: [(seconds: UInt64, offset: Int)] = []
     /// Segments without a duration, by their places, for a lenient reader.
@@ -59,11 +59,11 @@ struct MediaPlaylistReader {
     ///
     /// - Parameters:
     ///   - bytes: the text of the context.
-    ///   - first: the first line behind `#EXTM3U`.
+    ///   - first: the first line after `#EXTM3U`.
     ///   - context: gets the warnings.
-    ///   - limit: most segments.
+    ///   - limit: maximum number of segments.
     /// - Returns: the playlist.
-    /// - Throws: what is wrong, and at which line's first byte.
+    /// - Throws: the fault, at the first byte of its line.
     static func read(
         _ bytes: RawSpan,
         from first: Int,
@@ -79,9 +79,9 @@ struct MediaPlaylistReader {
         return reader.playlist
     }
 
-    /// Reads the lines of one segment as they would be read behind another one.
+    /// Reads the lines of one segment as if they followed another one.
     ///
-    /// - Returns: the segment; nil when the lines make none there.
+    /// - Returns: the segment; nil if the lines do not form one there.
     static func read(
         _ passage: PlaylistPassage,
         after last: MediaSegment?,
@@ -453,7 +453,7 @@ struct MediaPlaylistReader {
         return byteRange(bytes.rawSpan, bytes.indices)
     }
 
-    /// Notes the version that a tag which RFC 8216 does not know asks for; too low a one is a warning.
+    /// Records the version required by a tag that RFC 8216 does not define; a lower declared version is a warning.
     private mutating func needNewer(_ version: Int, _ why: String, _ line: PlaylistLine) {
         newerNeeds.append((version, why, line.offset))
     }

@@ -2,17 +2,17 @@
 
 import CarrelBytes
 
-/// Writes a media playlist: lines that were read and still mean the same as they are, and new lines for all else.
+/// Writes a media playlist: unchanged lines verbatim, and new lines for everything else.
 struct MediaPlaylistWriter {
     private(set) var out: [UInt8] = []
     private let playlist: MediaPlaylist
     private let rules: PlaylistRules
     private let source: MediaPlaylistSource?
-    /// The playlist as a reader of what is written knows it before the first segment.
+    /// The state that a reader of the output has before the first segment.
     private var known: MediaPlaylist
     /// The last part of the segments that are written.
     private var lastPart: PartialSegment?
-    /// Fields of the playlist that are written already, or have a line somewhere that stays.
+    /// Fields of the playlist that are already written, or have a line that is kept.
     private var settled: Set<MediaPlaylistField> = []
 
     init(_ playlist: MediaPlaylist, _ rules: PlaylistRules = .rfc) {
@@ -64,7 +64,7 @@ struct MediaPlaylistWriter {
         }
     }
 
-    /// Fields that have a line in what stays of the text.
+    /// Fields that have a line in the kept text.
     private func keptFields(_ source: MediaPlaylistSource) -> Set<MediaPlaylistField> {
         var fields: Set<MediaPlaylistField> = []
         let stored = source.text.bytes
@@ -117,7 +117,7 @@ struct MediaPlaylistWriter {
             case .part where !isSame(.trailingParts, source): continue
             default: break
             }
-            // before the end, which stays the last
+            // before the end tag, which remains the last line
             if line.tag(bytes)?.tag == .endList { try writeMissing([.preloadHints, .renditionReports], kept, source) }
             try write(line, bytes, source)
         }
@@ -137,7 +137,7 @@ struct MediaPlaylistWriter {
         guard rules == .rfc, let text = segment.text else {
             try checkDuration(segment)
             for field in MediaSegmentField.allCases {
-                if rules == .seed, field == .duration {
+                if rules == .compatible, field == .duration {
                     out.append(line: "#EXTINF:\(segment.duration.secondsRoundedUp),\(segment.title)")
                     continue
                 }
@@ -162,12 +162,12 @@ struct MediaPlaylistWriter {
     /// Writes a segment line by line.
     ///
     /// - Parameters:
-    ///   - segment: the segment as it is now.
-    ///   - read: the segment as its lines read; nil when they make none behind the segment before.
+    ///   - segment: the current segment.
+    ///   - read: the segment as its lines read; nil if they do not form one after the previous segment.
     ///   - passage: the lines.
-    ///   - before: the segment before, as it was written.
-    ///   - isHome: whether the lines are of this playlist's own text, so that tags of the whole playlist among them count.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    ///   - before: the previous segment, as written.
+    ///   - isHome: whether the lines are this playlist's own text, so that tags of the whole playlist among them count.
+    /// - Throws: if a playlist cannot contain a URI or string.
     private mutating func write(
         _ segment: MediaSegment,
         _ read: MediaSegment?,
@@ -204,7 +204,7 @@ struct MediaPlaylistWriter {
                 continue
             }
             if field == .duration || field == .uri {
-                // what has no line of its own yet goes before this one
+                // fields without a line are inserted before this one
                 for missing in changed where !lines.contains(missing) && missing != .uri && written.insert(missing).inserted {
                     guard missing != .byteRange || field == .uri || !lines.contains(.duration) else {
                         written.remove(missing)

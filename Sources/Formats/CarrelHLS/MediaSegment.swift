@@ -2,7 +2,8 @@
 
 /// One segment of a media playlist (RFC 8216 §4.3.2).
 ///
-/// There may be a hundred thousand of them: what most do not have, or share with the one before, is kept behind references.
+/// There may be a hundred thousand of them: properties that most do not have, or share with the previous one, are stored by
+/// reference.
 package struct MediaSegment: Sendable {
     /// A part of a resource.
     package struct ByteRange: Sendable, Hashable {
@@ -22,7 +23,7 @@ package struct MediaSegment: Sendable {
         package var uri: String
         /// The part of the resource; nil for all of it.
         package var byteRange: ByteRange?
-        /// The keys that apply to it, one for each key format: those whose tags come before its own.
+        /// The keys that apply to it, one per key format: from the key tags before EXT-X-MAP.
         package var keys: [EncryptionKey] = []
 
         package init(uri: String, byteRange: ByteRange? = nil, keys: [EncryptionKey] = []) {
@@ -43,7 +44,7 @@ package struct MediaSegment: Sendable {
     package var isGap = false
     var shared: SegmentState
     private var details: SegmentDetails?
-    /// The lines from behind the segment before to its URI, in the text of the shared state.
+    /// The lines from the end of the previous segment to its URI, in the text of the shared state.
     var lines: Range<Int>
 
     package init(uri: String, duration: Duration) {
@@ -80,7 +81,7 @@ package struct MediaSegment: Sendable {
         set { microseconds = newValue.wholeMicroseconds }
     }
 
-    /// The keys that apply, one for each key format; none when it is in the clear.
+    /// The keys that apply, one for each key format; none if it is in the clear.
     package var keys: [EncryptionKey] {
         get { shared.keys }
         set { shared = shared.with(keys: newValue, shared.initialization, shared.bitrate) }
@@ -128,7 +129,7 @@ package struct MediaSegment: Sendable {
     }
 
     /// The text that it was read from; nil for a segment that was made.
-    var text: PlaylistText? { shared.text }
+    var text: ParsedPlaylistText? { shared.text }
 
     /// All its details.
     var detailValues: SegmentDetails.Values {
@@ -161,9 +162,9 @@ final class SegmentState: Sendable {
     let keys: [EncryptionKey]
     let initialization: MediaSegment.Initialization?
     let bitrate: UInt64?
-    let text: PlaylistText?
+    let text: ParsedPlaylistText?
 
-    init(keys: [EncryptionKey], _ initialization: MediaSegment.Initialization?, _ bitrate: UInt64?, _ text: PlaylistText?) {
+    init(keys: [EncryptionKey], _ initialization: MediaSegment.Initialization?, _ bitrate: UInt64?, _ text: ParsedPlaylistText?) {
         self.keys = keys
         self.initialization = initialization
         self.bitrate = bitrate
@@ -196,5 +197,35 @@ final class SegmentDetails: Sendable {
 
     init(_ values: Values) {
         self.values = values
+    }
+}
+
+/// A part of a segment that is still being made (draft-pantos-hls-rfc8216bis §4.4.4.9, EXT-X-PART).
+package struct PartialSegment: Sendable, Hashable {
+    package var uri: String
+    package var duration: Duration
+    /// The part of the resource; nil for all of it.
+    package var byteRange: MediaSegment.ByteRange?
+    /// All attributes as read; those above win when they are written.
+    package var attributes = AttributeList()
+
+    package init(uri: String, duration: Duration, byteRange: MediaSegment.ByteRange? = nil) {
+        self.uri = uri
+        self.duration = duration
+        self.byteRange = byteRange
+    }
+
+    /// Whether it begins with a frame that needs no other.
+    package var isIndependent: Bool { attributes.isYes("INDEPENDENT") }
+    /// Whether it is missing.
+    package var isGap: Bool { attributes.isYes("GAP") }
+
+    /// The attributes of the tag.
+    var written: AttributeList {
+        var list = attributes
+        if list.seconds("DURATION") != duration { list["DURATION"] = .bare(duration.secondsText) }
+        list["URI"] = .quoted(uri)
+        list["BYTERANGE"] = byteRange.map { .quoted("\($0.length)@\($0.offset)") }
+        return list
     }
 }

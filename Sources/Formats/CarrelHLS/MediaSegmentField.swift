@@ -4,7 +4,7 @@
 enum MediaSegmentField: CaseIterable {
     case discontinuity, keys, initialization, programDateTime, bitrate, gap, dateRanges, tiles, parts, duration, byteRange, uri
 
-    /// The part that a tag stands for; nil for tags of the whole playlist and unknown ones.
+    /// The field of a tag; nil for tags of the whole playlist and unknown ones.
     init?(_ tag: PlaylistTag) {
         switch tag {
         case .discontinuity: self = .discontinuity
@@ -25,7 +25,7 @@ enum MediaSegmentField: CaseIterable {
     func isEqual(_ a: MediaSegment, _ b: MediaSegment) -> Bool {
         switch self {
         case .discontinuity: a.discontinuity == b.discontinuity
-        // tags of keys before and behind EXT-X-MAP make one part with it
+        // key tags before and after EXT-X-MAP belong to the same field
         case .keys, .initialization: a.keys == b.keys && a.initialization == b.initialization
         case .programDateTime: a.programDateTime == b.programDateTime
         case .bitrate: a.bitrate == b.bitrate
@@ -39,14 +39,14 @@ enum MediaSegmentField: CaseIterable {
         }
     }
 
-    /// Writes the part of a segment.
+    /// Writes the field of a segment.
     ///
     /// - Parameters:
     ///   - segment: the segment.
-    ///   - last: the segment before, whose keys, initialization and bit rate go on.
-    ///   - version: of the playlist.
+    ///   - last: the previous segment, whose keys, initialization and bit rate stay in force.
+    ///   - version: the version of the playlist.
     ///   - out: gets the lines.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    /// - Throws: if a playlist cannot contain a URI or string.
     func write(
         _ segment: MediaSegment,
         after last: MediaSegment,

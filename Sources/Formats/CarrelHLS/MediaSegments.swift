@@ -2,7 +2,7 @@
 
 /// The segments of a media playlist.
 ///
-/// Those that were read are made one by one when they are asked for: until something changes they are places in the text.
+/// Parsed segments are created on access: until something changes, they are ranges of the text.
 package struct MediaSegments: Sendable {
     private enum Storage: Sendable {
         case read(SegmentRecords)

@@ -4,14 +4,14 @@ extension MultivariantPlaylist {
     /// A playlist that wraps one media playlist.
     ///
     /// - Parameters:
-    ///   - mediaURI: of the media playlist.
+    ///   - mediaURI: the URI of the media playlist.
     ///   - bandwidth: its peak segment bit rate, bits per second.
     ///   - averageBandwidth: its average segment bit rate, bits per second.
-    ///   - codecs: as RFC 6381 names them.
+    ///   - codecs: the codecs (RFC 6381).
     ///   - independentSegments: whether each segment decodes without the others.
     ///   - sessionData: chapters, cover and the like.
     /// - Returns: the text.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    /// - Throws: if a playlist cannot contain a URI or string.
     package static func write(
         mediaURI: String,
         bandwidth: Int,
@@ -33,17 +33,17 @@ extension MultivariantPlaylist {
         return try playlist.write()
     }
 
-    /// The playlist as text: what was read and not changed as it was read, unknown tags and comments included.
+    /// Returns the playlist as text: unchanged lines verbatim, including unknown tags and comments.
     ///
-    /// By the rules of ``PlaylistRules/seed`` every line is new: unknown tags and comments are left out.
+    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out.
     ///
     /// - Parameters:
-    ///   - rules: of RFC 8216 unless told otherwise.
-    ///   - isEnded: whether no segment will be added to the media playlists; the rules of RFC 8216 have no place for it.
+    ///   - rules: the output rules; RFC 8216 by default.
+    ///   - isEnded: whether the media playlists are complete; RFC 8216 has no tag for it.
     /// - Returns: the text.
-    /// - Throws: when a playlist cannot contain a URI or string.
+    /// - Throws: if a playlist cannot contain a URI or string.
     package func write(rules: PlaylistRules = .rfc, isEnded: Bool = false) throws(PlaylistError) -> [UInt8] {
-        guard rules == .seed else {
+        guard rules == .compatible else {
             var writer = MultivariantPlaylistWriter(self)
             try writer.write()
             return writer.out

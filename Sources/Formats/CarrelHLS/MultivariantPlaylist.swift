@@ -44,7 +44,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
         package var kind: String { attributes["TYPE"]?.text ?? "" }
         package var groupID: String { attributes["GROUP-ID"]?.text ?? "" }
         package var name: String { attributes["NAME"]?.text ?? "" }
-        /// Nil when the variant itself has the rendition.
+        /// The address; nil if the variant itself contains the rendition.
         package var uri: String? { attributes["URI"]?.text }
         package var language: String? { attributes["LANGUAGE"]?.text }
         package var isDefault: Bool { attributes.isYes("DEFAULT") }
@@ -85,7 +85,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
         package var content: Content
         /// The language of the text (RFC 5646).
         package var language: String?
-        /// Attributes beside those above.
+        /// Attributes other than those above.
         package var otherAttributes = AttributeList()
         var source = Provenance<PlaylistPassage>()
 
@@ -128,7 +128,7 @@ package struct MultivariantPlaylist: Sendable, Hashable {
     package var imageVariants: [PictureVariant] = []
     /// Keys to fetch early (EXT-X-SESSION-KEY, §4.3.4.5).
     package var sessionKeys: [EncryptionKey] = []
-    /// The server that tells which pathway to use (draft-pantos-hls-rfc8216bis §4.4.6.6, EXT-X-CONTENT-STEERING).
+    /// The content steering server, which selects pathways (draft-pantos-hls-rfc8216bis §4.4.6.6, EXT-X-CONTENT-STEERING).
     package var contentSteering: AttributeList?
     var source = Provenance<MultivariantPlaylistSource>()
 
@@ -142,13 +142,13 @@ package struct MultivariantPlaylist: Sendable, Hashable {
 
 /// The text of a multivariant playlist that was read.
 final class MultivariantPlaylistSource: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     /// The playlist as it was read.
     let original: MultivariantPlaylist
     /// The line of each of its session keys.
     let sessionKeys: [MultivariantPlaylist.SessionKeyLine]
 
-    init(text: PlaylistText, original: MultivariantPlaylist, sessionKeys: [MultivariantPlaylist.SessionKeyLine]) {
+    init(text: ParsedPlaylistText, original: MultivariantPlaylist, sessionKeys: [MultivariantPlaylist.SessionKeyLine]) {
         self.text = text
         self.original = original
         self.sessionKeys = sessionKeys

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// Writes a multivariant playlist: entries that were read and not changed as they are, and new lines for all else.
+/// Writes a multivariant playlist: unchanged entries verbatim, and new lines for everything else.
 struct MultivariantPlaylistWriter {
     /// The lists of a playlist, in the order in which they are written.
     private enum Group: CaseIterable {
@@ -22,7 +22,7 @@ struct MultivariantPlaylistWriter {
         }
     }
 
-    /// One entry of a list: its lines now, and those it was read from when they still say the same.
+    /// One entry of a list: its current lines, and the original ones if they mean the same.
     private struct Entry {
         let passage: PlaylistPassage?
         let isSame: Bool

@@ -2,14 +2,14 @@
 
 import CarrelBytes
 
-/// Segments of packed audio: encoded frames alone, after an ID3 tag that says when they are due (RFC 8216 §3.4).
+/// Packed audio segments: encoded frames after an ID3 tag with their presentation time (RFC 8216 §3.4).
 package enum PackedAudio {
     /// Bytes of the tag that `timestampTag` makes.
     package static let timestampTagLength = 73
 
-    /// The tag that gives the presentation time of the segment's first sample.
+    /// Returns the tag with the presentation time of the segment's first sample.
     ///
-    /// - Parameter timestamp: ticks of 90 kHz on the MPEG-2 timeline; only the low 33 bits count.
+    /// - Parameter timestamp: 90 kHz ticks on the MPEG-2 timeline; only the low 33 bits are used.
     /// - Returns: an ID3v2.4 tag with one PRIV frame.
     package static func timestampTag(_ timestamp: UInt64) -> [UInt8] {
         let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
@@ -24,7 +24,7 @@ package enum PackedAudio {
     /// The presentation time in a segment's tag.
     ///
     /// - Parameter tag: a whole ID3 tag.
-    /// - Returns: 33 bits of ticks of 90 kHz; nil when the tag has no such frame.
+    /// - Returns: 33 bits of 90 kHz ticks; nil if the tag has no such frame.
     package static func timestamp(_ tag: RawSpan) -> UInt64? {
         let owner: StaticString = "com.apple.streaming.transportStreamTimestamp\u{0}"
         let length = owner.utf8CodeUnitCount

@@ -12,15 +12,15 @@ package enum Playlist: Sendable, Hashable {
     /// Most bytes of a playlist.
     private static let byteLimit = 64 << 20
 
-    /// Reads a playlist (RFC 8216 §4), strictly: what the specification says a playlist MUST be is checked.
+    /// Reads a playlist strictly: every MUST of the specification is checked (RFC 8216 §4).
     ///
-    /// Unknown tags and comments are passed over, as §6.3.1 asks, and written again in their places.
+    /// Unknown tags and comments are ignored, as §6.3.1 requires, and written again at their positions.
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - limit: most segments or variants.
+    ///   - limit: maximum number of segments or variants.
     /// - Returns: the playlist.
-    /// - Throws: what is wrong, and at which line's first byte.
+    /// - Throws: the fault, at the first byte of its line.
     package static func parse(_ bytes: RawSpan, limit: Int = 200_000) throws(Malformed) -> Playlist {
         try read(bytes, limit: limit).playlist
     }
@@ -29,12 +29,12 @@ package enum Playlist: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - strictness: whether an unambiguous violation is refused or becomes a warning.
     ///   - url: the address of the playlist, whose query may define variables.
     ///   - imports: variables of the multivariant playlist that names this one.
-    ///   - limit: most segments or variants.
-    /// - Returns: the playlist and the warnings. A strict reading warns of a byte order mark, and of newer tags that are malformed.
-    /// - Throws: what is wrong, and at which line's first byte.
+    ///   - limit: maximum number of segments or variants.
+    /// - Returns: the playlist and the warnings. A strict reading warns of a byte order mark, and of malformed newer tags.
+    /// - Throws: the fault, at the first byte of its line.
     package static func read(
         _ bytes: RawSpan,
         strictness: PlaylistStrictness = .strict,
@@ -49,12 +49,12 @@ package enum Playlist: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the whole resource.
-    ///   - strictness: whether a breach that leaves the meaning plain is refused or becomes a warning.
+    ///   - strictness: whether an unambiguous violation is refused or becomes a warning.
     ///   - url: the address of the playlist, whose query may define variables.
     ///   - imports: variables of the multivariant playlist that names this one.
-    ///   - limit: most segments or variants.
+    ///   - limit: maximum number of segments or variants.
     /// - Returns: the playlist and the warnings.
-    /// - Throws: what is wrong, and at which line's first byte.
+    /// - Throws: the fault, at the first byte of its line.
     package static func read(
         _ bytes: [UInt8],
         strictness: PlaylistStrictness = .strict,
@@ -63,7 +63,7 @@ package enum Playlist: Sendable, Hashable {
         limit: Int = 200_000
     ) throws(Malformed) -> PlaylistReading {
         guard bytes.count <= byteLimit else { throw Malformed("playlist is longer than \(byteLimit) bytes", at: byteLimit) }
-        let text = PlaylistText(bytes, isLenient: strictness == .lenient)
+        let text = ParsedPlaylistText(bytes, isLenient: strictness == .lenient)
         let stored = text.bytes
         let bytes = stored.rawSpan
         var context = PlaylistContext(text, PlaylistWarnings(strictness), url: url, imports: imports)
@@ -95,4 +95,11 @@ package enum Playlist: Sendable, Hashable {
         }
         throw Malformed("playlist has neither segments nor variants", at: 0)
     }
+}
+
+/// A playlist with the warnings of its reading.
+package struct PlaylistReading: Sendable {
+    package let playlist: Playlist
+    /// In the order of the playlist, one of each kind.
+    package let warnings: [PlaylistWarning]
 }

@@ -2,14 +2,14 @@
 
 import CarrelBytes
 
-/// All that readers of both kinds of playlists need beside the lines.
+/// Everything that readers of both kinds of playlists need in addition to the lines.
 struct PlaylistContext {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     var warnings: PlaylistWarnings
     var variables = PlaylistVariables()
     /// Bytes of values with variables so far.
     private var expandedBytes = 0
-    /// Bytes that the reader keeps beside segments, about.
+    /// Approximate number of bytes that the reader keeps in addition to segments.
     private var keptBytes = 0
     private var scanned: [ScannedAttribute] = []
     /// The last key that was checked.
@@ -19,7 +19,7 @@ struct PlaylistContext {
     /// Variables with values that an earlier reading found.
     var known: [PlaylistVariable] = []
 
-    init(_ text: PlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
+    init(_ text: ParsedPlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
         self.text = text
         self.warnings = warnings
         self.url = url
@@ -75,12 +75,12 @@ struct PlaylistContext {
         return true
     }
 
-    /// A word with a high bit where a byte is 0x7f, is not ASCII, or is a control character but a line feed.
+    /// A word with the high bit set in each byte that is 0x7f, is not ASCII, or is a control character other than a line feed.
     @inline(__always)
     private static func suspect(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let low = word & ~(ones << 7)
-        // a high bit where a byte is 0x20 or above, and where it differs from a line feed
+        // the high bit of each byte that is 0x20 or above, and of each byte that is not a line feed
         let isPrinted = low &+ ones &* 0x60
         let isOther = (low ^ ones &* 0x0a) &+ ones &* 0x7f
         return (low &+ ones) | word | (~isPrinted & isOther)
@@ -115,7 +115,7 @@ struct PlaylistContext {
         return AttributeList(scanned, bytes)
     }
 
-    /// Most bytes that a reader keeps beside segments.
+    /// Maximum number of bytes that a reader keeps in addition to segments.
     private static let keptLimit = 14 << 20
 
     /// Counts bytes that the reader keeps, and refuses a playlist of too many.
@@ -124,9 +124,9 @@ struct PlaylistContext {
         guard keptBytes <= Self.keptLimit else { throw line.malformed("playlist has too many attributes") }
     }
 
-    /// Checks a key that is read when it is asked for.
+    /// Checks a key that is read on access.
     ///
-    /// - Returns: nil for one that must be read.
+    /// - Returns: nil if it must be read now.
     mutating func keyTag(_ bytes: RawSpan, _ value: Range<Int>?) -> KeyTag? {
         guard let value else { return nil }
         if let tag = lastKey?.sibling(bytes, value) {
@@ -176,7 +176,7 @@ struct PlaylistContext {
         }
     }
 
-    /// A tag's value as a decimal integer; nil where a lenient reader passes over something else.
+    /// A tag's value as a decimal integer; nil if a lenient reader skips an invalid value.
     mutating func integer(
         _ bytes: RawSpan,
         _ value: Range<Int>?,
@@ -283,7 +283,7 @@ struct PlaylistContext {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts[0] == name, parts.count == 2 else { continue }
             guard let value = URIReference.percentDecoded(parts[1]) else { return nil }
-            // what a quoted string of a playlist cannot hold
+            // characters that a quoted string of a playlist cannot contain
             return value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\"") } ? value : nil
         }
         return nil

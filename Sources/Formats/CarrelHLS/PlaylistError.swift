@@ -2,23 +2,13 @@
 
 package import CarrelBytes
 
-/// Why a playlist cannot be written: a value that its syntax has no place for.
-package struct PlaylistError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<PlaylistError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
-    package var description: String { message }
+/// The domain of ``PlaylistError``.
+package enum PlaylistErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a playlist cannot be written: a value that its syntax has no place for.
+package typealias PlaylistError = CodedFailure<PlaylistErrorDomain>
 
 extension ErrorCode where Failure == PlaylistError {
     /// A quoted string holds a quotation mark, a line break or another control character (RFC 8216 §4.2).

@@ -7,7 +7,7 @@ import Glibc
 struct PlaylistLine {
     /// Without the end of the line.
     let range: Range<Int>
-    /// The first byte behind the end of the line.
+    /// The offset after the line's end.
     let next: Int
 
     var offset: Int { range.lowerBound }
@@ -36,7 +36,7 @@ struct PlaylistLine {
     /// Whether it is a tag; a comment or a URI otherwise.
     func isTag(_ bytes: RawSpan) -> Bool { range.count >= 4 && bytes.matches("#EXT", at: offset) }
 
-    /// Tag and place of its value behind the colon; nil for a line that is not a tag.
+    /// The tag, and the range of its value after the colon; nil if the line is not a tag.
     func tag(_ bytes: RawSpan) -> (tag: PlaylistTag, value: Range<Int>?)? {
         if let (tag, value) = PlaylistTag.frequent(bytes, offset) { return (tag, value..<range.upperBound) }
         guard isTag(bytes) else { return nil }
@@ -68,7 +68,7 @@ extension RawSpan {
         let ones: UInt64 = 0x0101_0101_0101_0101
         while place &+ 8 <= range.upperBound {
             let word = u64(at: place)
-            // a high bit where a byte is below 0x21
+            // the high bit of each byte below 0x21
             if (word &- ones &* 0x21) & ~word & (ones << 7) != 0 { break }
             place &+= 8
         }

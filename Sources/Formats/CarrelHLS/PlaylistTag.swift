@@ -33,10 +33,10 @@ enum PlaylistTag: UInt8 {
         }
     }
 
-    /// Whether the tag describes the next segment, so that it goes where that goes.
+    /// Whether the tag describes the next segment, so that it moves with the segment.
     var isOfSegment: Bool { rawValue >= PlaylistTag.duration.rawValue && rawValue <= PlaylistTag.tiles.rawValue }
 
-    /// Whether RFC 8216 does not know the tag, or gives its readers no duty to refuse a malformed one.
+    /// Whether RFC 8216 does not define the tag, or does not require readers to refuse a malformed one.
     var isNewer: Bool {
         switch self {
         case .serverControl, .partInformation, .skip, .imagesOnly: true

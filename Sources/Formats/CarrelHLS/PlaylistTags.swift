@@ -12,13 +12,13 @@ package struct DateRange: Sendable, Hashable {
     package var id: String? { attributes["ID"]?.text }
     /// CLASS.
     package var kind: String? { attributes["CLASS"]?.text }
-    /// As written.
+    /// The start date verbatim.
     package var startDate: String? { attributes["START-DATE"]?.text }
-    /// As written.
+    /// The end date verbatim.
     package var endDate: String? { attributes["END-DATE"]?.text }
     package var duration: Duration? { attributes.seconds("DURATION") }
     package var plannedDuration: Duration? { attributes.seconds("PLANNED-DURATION") }
-    /// Whether it ends where the next of its class begins.
+    /// Whether it ends when the next range of its class begins.
     package var endsOnNext: Bool { attributes.isYes("END-ON-NEXT") }
 }
 
@@ -49,7 +49,7 @@ package struct SkippedSegments: Sendable, Hashable {
         self.count = count
     }
 
-    /// Identifiers of date ranges that are gone.
+    /// Identifiers of removed date ranges.
     package var removedDateRanges: [String] {
         attributes["RECENTLY-REMOVED-DATERANGES"]?.text.split(separator: "\t").map(String.init) ?? []
     }
@@ -62,7 +62,7 @@ package struct SkippedSegments: Sendable, Hashable {
     }
 }
 
-/// A resource that a client may ask for before it is made (draft-pantos-hls-rfc8216bis §4.4.5.3, EXT-X-PRELOAD-HINT).
+/// A resource that a client may request before it exists (draft-pantos-hls-rfc8216bis §4.4.5.3, EXT-X-PRELOAD-HINT).
 package struct PreloadHint: Sendable, Hashable {
     /// All attributes of the tag.
     package var attributes: AttributeList

@@ -14,7 +14,7 @@ package struct PlaylistVariable: Sendable, Hashable {
 
     package var name: String
     package var origin: Origin
-    /// Nil when the giver did not give it, which only a lenient reader passes over.
+    /// The value; nil if it was not supplied, which only a lenient reader accepts.
     package var value: String?
     /// The offset of the line that defines it: a line before it does not know the variable.
     var source = Provenance<Int>()
@@ -55,12 +55,12 @@ struct PlaylistVariables {
         list.append(variable)
     }
 
-    /// A text with the values of the variables that it refers to as `{$name}`.
+    /// Replaces references `{$name}` by the values of the variables.
     ///
     /// - Parameters:
-    ///   - text: as written.
-    ///   - unknown: gets the name of each variable that has no value; the reference stays as it is.
-    /// - Returns: nil when the text grows too long.
+    ///   - text: the text verbatim.
+    ///   - unknown: gets the name of each variable that has no value; its reference is left unchanged.
+    /// - Returns: nil if the text grows too long.
     func expand(_ text: String, unknown: (Substring) -> Void) -> String? {
         guard !list.isEmpty, text.utf8.contains(UInt8(ascii: "{")) else { return text }
         var out = ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A breach of the specification that a reader can pass over without a guess at what is meant.
+/// A violation of the specification whose meaning is unambiguous, so that a reader can tolerate it.
 package struct PlaylistWarning: Sendable, Hashable {
     /// The kind of breach.
     package enum Code: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The place where a value was read, carried along beside it: no part of the value, so that all are equal.
+/// The position at which a value was read, carried along with the value: it does not take part in comparisons, so all are equal.
 struct Provenance<Place: Sendable>: Sendable, Hashable {
     var place: Place?
 
@@ -13,7 +13,7 @@ struct Provenance<Place: Sendable>: Sendable, Hashable {
 }
 
 /// The bytes of a playlist that was read, and how it was read.
-final class PlaylistText: Sendable {
+final class ParsedPlaylistText: Sendable {
     let bytes: [UInt8]
     let isLenient: Bool
 
@@ -25,6 +25,6 @@ final class PlaylistText: Sendable {
 
 /// Whole lines of a playlist that was read.
 struct PlaylistPassage: Sendable {
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     let range: Range<Int>
 }

@@ -7,7 +7,7 @@ extension RawSpan {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     private static var high: UInt64 { 0x8080_8080_8080_8080 }
 
-    /// The first quotation mark of a range; its end where there is none.
+    /// The first quotation mark of a range; its end if there is none.
     @inline(__always)
     func firstQuotationMark(_ range: Range<Int>) -> Int {
         var place = range.lowerBound
@@ -22,7 +22,7 @@ extension RawSpan {
         return place
     }
 
-    /// The first comma, quotation mark, blank or control character of a range; its end where there is none.
+    /// The first comma, quotation mark, space or control character of a range; its end if there is none.
     @inline(__always)
     func firstEndOfBare(_ range: Range<Int>) -> Int {
         var place = range.lowerBound
@@ -50,7 +50,7 @@ extension RawSpan {
         while place &+ 8 <= range.upperBound {
             let word = u64le(at: place)
             guard word & Self.high == 0 else { return false }
-            // high bits where a byte is not a decimal digit, and where it is a letter from A to F
+            // the high bit of each byte that is not a decimal digit, and of each letter from A to F
             let isOther = (word ^ Self.ones &* 0x30) &+ Self.ones &* 0x76
             let letter = (word | Self.ones &* 0x20) ^ Self.ones &* 0x60
             let isLetter = (letter &+ Self.ones &* 0x7f) & ~(letter &+ Self.ones &* 0x79)

@@ -8,7 +8,7 @@ struct ScannedAttribute {
     /// Without quotation marks.
     let value: Range<Int>
     let isQuoted: Bool
-    /// The name as a number, the last byte lowest: eight bytes at most as they are, further ones mixed in.
+    /// The name as a number, first byte lowest: up to eight bytes verbatim, further ones mixed in.
     let word: UInt64
 
     func isNamed(_ text: StaticString, _ bytes: RawSpan) -> Bool {

@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Segments as places in a text.
 struct SegmentRecords: Sendable {
-    /// One segment: numbers alone, so that twenty thousand are read without a reference to count.
+    /// One segment as plain integers: 20,000 records need no reference counting.
     struct Record: Sendable {
         var microseconds: Int64
         var offset: UInt64 = 0
@@ -12,7 +12,7 @@ struct SegmentRecords: Sendable {
         var uri: TextRange
         /// The text after EXTINF's comma.
         var title: TextRange
-        /// The beginning of its lines, which end where those of the next begin.
+        /// The beginning of its lines, which end at the next segment's.
         var lines: UInt32
         /// The place of its date, of ``dateLength`` bytes.
         var date: UInt32
@@ -20,7 +20,7 @@ struct SegmentRecords: Sendable {
         var state: Int32 = 0
         /// The place of its details; negative for none.
         var details: Int32 = -1
-        /// The place of its address, where that is not in the text as it is; negative for one that is.
+        /// Index of the resolved URI; negative if it appears verbatim in the text.
         var address: Int32 = -1
         var dateLength: UInt8
         private var flags: UInt8 = 0
@@ -57,11 +57,11 @@ struct SegmentRecords: Sendable {
         var initialization: Int32 = -1
         /// Negative for none.
         var bitrate: Int32 = -1
-        /// The state, where several segments share it or its keys have to be read at the time.
+        /// The state, if several segments share it or its keys must be read early.
         var made: SegmentState?
     }
 
-    let text: PlaylistText
+    let text: ParsedPlaylistText
     var list: [Record] = []
     /// The end of the last one's lines.
     var end = 0
@@ -73,7 +73,7 @@ struct SegmentRecords: Sendable {
     var details: [SegmentDetails] = []
     var addresses: [String] = []
 
-    init(_ text: PlaylistText) {
+    init(_ text: ParsedPlaylistText) {
         self.text = text
         states = [State(made: SegmentState(keys: [], nil, nil, text))]
     }

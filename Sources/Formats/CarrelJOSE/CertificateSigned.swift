@@ -4,13 +4,13 @@ package import CarrelBytes
 package import CarrelCrypto
 
 extension JWS.Unverified {
-    /// Believes it when the first of its own certificates (`x5c`, RFC 7515 §4.1.6) signed it and leads to a trusted root.
+    /// Verifies the object with the first of its own certificates (`x5c`, RFC 7515 §4.1.6), which must lead to a trusted root.
     ///
     /// - Parameters:
-    ///   - roots: what is trusted.
-    ///   - instant: when the certificates have to be valid.
+    ///   - roots: the trusted roots.
+    ///   - instant: the instant at which the certificates must be valid.
     ///   - leafMarker: an extension that the signer's certificate must have.
-    ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.
+    ///   - intermediateMarker: an extension that the issuing certificate must have, which is then the only one below the root.
     /// - Returns: the object.
     /// - Throws: `jose.certificate` for the certificates, `jose.algorithm`, `jose.signature`.
     package func verified(

@@ -2,23 +2,13 @@
 
 package import CarrelBytes
 
-/// Why a signed object is not to be trusted. Never holds its content.
-package struct JOSEError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<JOSEError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    package init(_ code: Code, _ message: String = "") {
-        self.code = code
-        self.message = message
-    }
-
-    package var description: String { message }
+/// The domain of ``JOSEError``.
+package enum JOSEErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a signed object is not to be trusted. Never holds its content.
+package typealias JOSEError = CodedFailure<JOSEErrorDomain>
 
 extension ErrorCode where Failure == JOSEError {
     /// The text is no signed object in the compact form, or too long.

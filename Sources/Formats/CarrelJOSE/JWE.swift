@@ -4,7 +4,8 @@ import CarrelBytes
 package import CarrelCrypto
 import CarrelJSON
 
-/// Encrypted objects of Carrel's own protocol in the compact form (RFC 7516 §7.1): to a key on P-256 by ECDH-ES, with AES-256-GCM.
+/// Encrypted objects of Carrel's own protocol in the compact form (RFC 7516 §7.1): to a key on P-256 by ECDH-ES, with
+/// AES-256-GCM.
 ///
 /// Every other algorithm is refused, compression and keys elsewhere included.
 package enum JWE {
@@ -22,11 +23,11 @@ package enum JWE {
     /// Encrypts to a key.
     ///
     /// - Parameters:
-    ///   - plaintext: what only the key's owner is to read.
+    ///   - plaintext: content for the key's owner only.
     ///   - recipient: the key; its thumbprint is the `kid`.
     ///   - type: `typ`, the kind of object.
-    ///   - context: what the object belongs to (`apv`): the reader must expect the same, so that it cannot be moved.
-    ///   - mode: how the content's key reaches the recipient.
+    ///   - context: the context of the object (`apv`): the reader must expect the same, so that it cannot be moved.
+    ///   - mode: how the content key reaches the recipient.
     /// - Returns: the object in its compact form.
     package static func encrypt(
         _ plaintext: RawSpan,
@@ -78,8 +79,8 @@ package enum JWE {
         ///   - text: five parts with periods between them, 64 KiB at most.
         ///   - type: the `typ` that it must have.
         ///   - context: the `apv` that it must have.
-        /// - Throws: `jose.malformed`; `jose.algorithm` for another algorithm, `typ` or `apv`, and for unknown header members; `jose.key` for
-        ///   a point off the curve.
+        /// - Throws: `jose.malformed`; `jose.algorithm` for another algorithm, `typ` or `apv`, and for unknown header members;
+        ///   `jose.key` for a point off the curve.
         package init(_ text: some StringProtocol, type: String, context: [UInt8]) throws(JOSEError) {
             guard text.utf8.count <= JWE.maxByteCount else { throw JOSEError(.malformed, "it is too long") }
             // bytes, because generic text is taken apart slowly
@@ -121,7 +122,7 @@ package enum JWE {
 
         /// Decrypts the content.
         ///
-        /// - Parameter secret: what the recipient's private key shares with ``ephemeral``, 32 bytes.
+        /// - Parameter secret: the 32-byte shared secret of the recipient's private key and ``ephemeral``.
         /// - Returns: the content.
         /// - Throws: `jose.signature` for another key, and for altered bytes.
         package func open(sharedSecret secret: Secret) throws(JOSEError) -> Secret {

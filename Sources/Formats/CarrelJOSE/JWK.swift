@@ -11,7 +11,7 @@ package enum JWK: Sendable, Hashable {
     /// A key of the server: signatures with EdDSA.
     case ed25519(Ed25519.PublicKey)
 
-    /// Reads a key. Members that the kind of key does not need are ignored, but not those of a private key.
+    /// Reads a key. Members that the kind of key does not need are ignored, except the members of a private key.
     ///
     /// - Throws: `jose.key` for every other kind, for coordinates of other lengths, for a point off the curve, and for a private key.
     package init(_ json: JSON) throws(JOSEError) {

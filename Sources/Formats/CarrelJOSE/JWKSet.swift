@@ -8,7 +8,7 @@ import CarrelJSON
 package struct JWKSet: Sendable {
     /// One key.
     package struct Key: Sendable {
-        /// The signer's id of the key; nil when it has none.
+        /// The signer's id of the key; nil if it has none.
         package let id: String?
         package let key: PublicKey
     }
@@ -32,16 +32,16 @@ package struct JWKSet: Sendable {
         }
     }
 
-    /// The key that a header names; where it names none, the only one for its algorithm.
+    /// The key that a header names or, if it names none, the only key for its algorithm.
     ///
-    /// - Returns: nil when there is no such key, or more than one.
+    /// - Returns: nil if there is no such key, or more than one.
     package func key(for header: JWSHeader) -> PublicKey? {
         let matching = keys.filter { $0.key.algorithm == header.algorithm && (header.keyID == nil || $0.id == header.keyID) }
         return matching.count == 1 ? matching[0].key : nil
     }
 
     private static func key(_ object: JSONObject) -> PublicKey? {
-        // Our own keys stay secret, and a published private key shows a careless signer.
+        // Our own keys stay secret, and a signer that publishes a private key is careless.
         guard object["d"] == nil, object["use"] == nil || object["use"]?.string == "sig" else { return nil }
         if let operations = object["key_ops"]?.array, !operations.contains(where: { $0.string == "verify" }) { return nil }
         func number(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64URL.decode($0) } }

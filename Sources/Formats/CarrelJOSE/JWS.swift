@@ -29,7 +29,7 @@ package enum JWS {
                 }
                 return bytes
             }
-            header = try JWSHeader(try decode(0))
+            header = try JWSHeader(try decode(0), upTo: JWS.maxByteCount)
             content = try decode(1)
             signature = try decode(2)
             signed = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
@@ -37,7 +37,7 @@ package enum JWS {
 
         /// Believes it when the key signed it.
         ///
-        /// - Throws: `jose.algorithm` when the key is for another algorithm than the header's, `jose.signature`.
+        /// - Throws: `jose.algorithm` if the key is for another algorithm than the header's, `jose.signature`.
         package func verified(by key: PublicKey) throws(JOSEError) -> Verified {
             guard key.algorithm == header.algorithm else { throw JOSEError(.algorithm, "the key is for another algorithm") }
             guard key.isValid(signature, for: signed.rawSpan) else { throw JOSEError(.signature, "the signature is not right") }
@@ -48,7 +48,7 @@ package enum JWS {
         package var unverifiedPayload: [UInt8] { content }
     }
 
-    /// A signed object whose signature was checked.
+    /// A signed object with a verified signature.
     package struct Verified: Sendable {
         package let header: JWSHeader
         package let payload: [UInt8]

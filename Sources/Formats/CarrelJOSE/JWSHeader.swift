@@ -7,18 +7,22 @@ import CarrelJSON
 /// The header of a signature (RFC 7515 §4): only the accepted members, nothing that leads elsewhere.
 package struct JWSHeader: Sendable {
     package let algorithm: SignatureAlgorithm
-    /// Which key signed it; nil when it does not say.
+    /// Which key signed it; nil if it is not declared.
     package let keyID: String?
     /// The media type of the whole, without `application/`, such as `JWT`.
     package let type: String?
-    /// The signer's certificate in DER and those that lead from it to a root; empty when there are none.
+    /// The signer's certificate in DER and those that lead from it to a root; empty if there are none.
     package let certificates: [[UInt8]]
 
     /// The most certificates that are read.
     package static let maxCertificates = 5
 
-    init(_ bytes: [UInt8]) throws(JOSEError) {
-        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: JWS.maxByteCount)).object else {
+    /// - Parameters:
+    ///   - bytes: the decoded text of the header.
+    ///   - limit: the longest header that is read, in bytes.
+    /// - Throws: `jose.malformed`, `jose.algorithm`.
+    init(_ bytes: [UInt8], upTo limit: Int) throws(JOSEError) {
+        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: limit)).object else {
             throw JOSEError(.malformed, "the header is no JSON object")
         }
         // "none", every symmetric algorithm and every asymmetric one that no supported signer needs end here (RFC 8725 §3.1).

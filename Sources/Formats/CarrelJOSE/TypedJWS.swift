@@ -6,8 +6,8 @@ import CarrelJSON
 
 /// Signed objects of Carrel's own protocol in the compact form (RFC 7515 §7.1).
 ///
-/// The reader says beforehand which algorithm and which `typ` it takes, so that no message chooses how it is verified (RFC 8725 §3.1, §3.11).
-/// No key comes from a header, but in proofs of possession (RFC 9449). ``JWS`` reads what other systems sign.
+/// The reader specifies the expected algorithm and `typ`, so that no message chooses how it is verified (RFC 8725 §3.1, §3.11).
+/// No key is taken from a header, except in proofs of possession (RFC 9449). ``JWS`` reads objects signed by other systems.
 package enum TypedJWS {
     /// How a kind of object is signed.
     package enum Algorithm: String, Sendable {
@@ -38,7 +38,7 @@ package enum TypedJWS {
 
     /// An object that was read and not yet verified.
     package struct Unverified: Sendable {
-        /// Which key signed it; nil only where the kind has none.
+        /// The ID of the signing key; nil only if the kind has none.
         package let keyID: String?
         /// The key of the header; only in kinds that have one.
         package let key: JWK?
@@ -113,7 +113,7 @@ package enum TypedJWS {
         ///
         /// - Parameters:
         ///   - kind: the kind of object.
-        ///   - keyID: which key signs it; nil only where the kind has none.
+        ///   - keyID: the ID of the signing key; nil only if the kind has none.
         ///   - key: the key of the header, in kinds that have one.
         ///   - payload: the content.
         package init(_ kind: Kind, keyID: String? = nil, key: JWK? = nil, payload: [UInt8]) {

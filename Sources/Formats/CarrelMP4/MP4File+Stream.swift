@@ -27,12 +27,12 @@ extension MP4File {
     /// Turns an AAC track into ADTS frames.
     ///
     /// - Parameters:
-    ///   - track: one of this file, whose `framing` is `.adts`.
-    ///   - allowsTruncation: whether to accept the existing part of a file that is cut off.
-    ///   - frames: gets whole frames back to back, and how many; at most 1 MiB at a time unless one frame is larger.
-    /// - Returns: what they were.
-    /// - Throws: what the reader or `frames` throws; `Malformed` when the tables are, a sample is empty or too large for ADTS, the
-    ///   file is cut off, or the track has no samples or another framing.
+    ///   - track: a track of this file, whose `framing` is `.adts`.
+    ///   - allowsTruncation: whether to accept the existing part of a truncated file.
+    ///   - frames: gets whole consecutive frames, and their number; at most 1 MiB at a time unless one frame is larger.
+    /// - Returns: a summary of the frames.
+    /// - Throws: the errors of the reader and `frames`; `Malformed` if the tables are damaged, a sample is empty or too large for
+    ///   ADTS, the file is truncated, or the track has no samples or another framing.
     package func stream(
         _ track: MP4Track,
         allowsTruncation: Bool = false,

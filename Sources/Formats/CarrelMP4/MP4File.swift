@@ -5,7 +5,7 @@ import CarrelBytes
 
 /// The content of an MP4 file (M4A, M4B, MOV, 3GP, fragmented or not), without its media (ISO/IEC 14496-12, 14496-14).
 ///
-/// Reads headers and small boxes only; sample tables are walked through windows when they are asked for.
+/// Reads headers and small boxes only; sample tables are read through windows on demand.
 package struct MP4File {
     /// The file.
     package let reader: any ByteReader
@@ -15,28 +15,28 @@ package struct MP4File {
     package private(set) var tracks: [MP4Track] = []
     /// Title, authors, cover, chapters, …
     package var tags = AudioTags()
-    /// Whether samples lie in movie fragments.
+    /// Whether samples are in movie fragments.
     package var isFragmented: Bool { !fragments.isEmpty || hasIndexedFragments }
     /// The start of the box that the end of the file cuts off, if there is one.
     package private(set) var truncatedBoxAt: Int64?
 
-    /// Its `pssh` boxes, those of fragments left out; PIFF's too.
+    /// Its `pssh` boxes, including PIFF's, without those in fragments.
     package private(set) var systems: [ProtectionSystemHeader] = []
     /// Its `sidx` boxes, in file order; 1,000 of them at most.
     package private(set) var indexes: [MP4Box] = []
 
     /// Its `moof` boxes, in file order; only the first one when there are `hasIndexedFragments`.
     package private(set) var fragments: [MP4Box] = []
-    /// Whether fragments were left to the file's index: then `samples(of:)` ends behind the first one.
+    /// Whether fragments were left to the file's index: `samples(of:)` then ends after the first one.
     package private(set) var hasIndexedFragments = false
 
     /// Reads the boxes of a file.
     ///
     /// - Parameters:
     ///   - reader: the file.
-    ///   - leavesFragmentsToIndex: whether to stop at the first fragment behind the movie where an index names the others: a `sidx` box
-    ///     before it, or an `mfra` box at the end. Each header read of a remote file would be a request.
-    /// - Throws: what the reader throws; `Malformed` when this is not an MP4 file, or its index is damaged or not there.
+    ///   - leavesFragmentsToIndex: whether to stop at the first fragment after the movie if an index lists the others: a `sidx`
+    ///     box before it, or an `mfra` box at the end. Each header read of a remote file would be a request.
+    /// - Throws: the errors of the reader; `Malformed` if this is not an MP4 file, or its index is damaged or missing.
     package init(_ reader: any ByteReader, leavesFragmentsToIndex: Bool = false) throws {
         self.reader = reader
         var window = FileWindow(reader)
@@ -107,20 +107,19 @@ package struct MP4File {
         )
     }
 
-    /// The ids of the keys of a track's samples of Common Encryption: those of its descriptions and groups, and those that fragments
-    /// bring; in the order in which they appear.
+    /// The key IDs of a track's Common Encryption samples: from its descriptions, groups and fragments; in order of appearance.
     ///
-    /// - Parameter track: one of this file.
-    /// - Returns: 65,536 of them at most.
-    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    /// - Parameter track: a track of this file.
+    /// - Returns: at most 65,536 key IDs.
+    /// - Throws: the errors of the reader; `Malformed` if a fragment is damaged.
     package func keyIDs(of track: MP4Track) throws -> [KeyID] { try keyIDs(of: [track]).map(\.id) }
 
-    /// The ids of the keys of some tracks' samples of Common Encryption, each with its track: those of the descriptions and groups, and
-    /// those that fragments bring; in the order in which they appear. The fragments are looked through once.
+    /// The key IDs of some tracks' Common Encryption samples, each with its track: from their descriptions, groups and fragments;
+    /// in order of appearance. The fragments are read once.
     ///
     /// - Parameter tracks: tracks of this file.
-    /// - Returns: 65,536 of them at most.
-    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    /// - Returns: at most 65,536 key IDs.
+    /// - Throws: the errors of the reader; `Malformed` if a fragment is damaged.
     package func keyIDs(of tracks: [MP4Track]) throws -> [(track: UInt32, id: KeyID)] {
         let protected = tracks.filter { $0.entries.contains { $0.encryption != nil } }
         guard !protected.isEmpty else { return [] }
@@ -148,7 +147,7 @@ package struct MP4File {
     /// The boxes at the top of the file, one after the other.
     ///
     /// - Parameter visit: gets each, and a window to read it with.
-    /// - Throws: what `visit` and the reader throw; `Malformed` when one is damaged.
+    /// - Throws: the errors of `visit` and the reader; `Malformed` if one is damaged.
     package func forEachBox(_ visit: (MP4Box, inout FileWindow) throws -> Void) throws {
         var window = FileWindow(reader)
         var at: Int64 = 0

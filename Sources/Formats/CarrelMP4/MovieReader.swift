@@ -18,7 +18,7 @@ struct MovieReader {
     /// Bytes of boxes that were read whole.
     private var loaded = 0
 
-    /// Of no movie are more bytes of boxes read whole: what is made of them takes up to four times as much memory.
+    /// Maximum total size of boxes read completely: their decoded form takes up to four times as much memory.
     private static let loadLimit = 4 << 20
     /// No file has more tracks than this: a walk through the samples of each takes 100 KiB.
     private static let trackLimit = 200
@@ -34,7 +34,7 @@ struct MovieReader {
             case "trak": try reader.readTrack(box)
             case "mvex": try reader.readExtends(box)
             case "udta", "meta":
-                // damaged tags are no reason to refuse the sound
+                // damaged tags are no reason to refuse the audio
                 do { try box.type == "udta" ? reader.readUserData(box) : reader.readMetadata(box) } catch is Malformed {}
             case "pssh", "uuid":
                 guard reader.systems.count < Self.trackLimit, box.content.count <= 1 << 20 else { return }
@@ -51,7 +51,7 @@ struct MovieReader {
         }
     }
 
-    /// Calls `visit` with each box of `range` while this value stays changeable.
+    /// Calls `visit` with each box of `range` while this value is mutable.
     private mutating func boxes(
         in range: Range<Int64>,
         _ visit: (inout MovieReader, MP4Box) throws -> Void

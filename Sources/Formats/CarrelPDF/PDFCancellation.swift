@@ -5,7 +5,7 @@ import Glibc
 
 /// Ends the reading of a document from another thread.
 package final class PDFCancellation: Sendable {
-    /// Readable once it is cancelled. Below zero where there are too many open files: then nothing can be ended.
+    /// Readable after cancellation. Negative if there are too many open files: then nothing can be cancelled.
     let descriptor = clinux_eventfd()
 
     package init() {}
@@ -14,7 +14,7 @@ package final class PDFCancellation: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Ends the process that reads, if one does, and keeps further ones from starting. Does not wait.
+    /// Kills the reading process, if there is one, and prevents further ones. Does not wait.
     package func cancel() {
         if descriptor >= 0 { clinux_eventfd_signal(descriptor) }
     }

@@ -6,21 +6,23 @@ import CarrelFiles
 import CarrelJSON
 import Glibc
 
-/// Work in a child process, whose answer comes back as JSON.
+/// Runs a job in a child process, which returns its result as JSON.
 ///
-/// The child goes on with a copy of this process. It has one thread, so the work must not wait for a lock that another thread
-/// held at that moment: what the Swift runtime makes at the first use of a type is made beforehand (``rehearse()``).
+/// The child continues with a copy of this process. It has one thread, so the job must not wait for a lock that another thread
+/// held at the time of the fork: whatever the Swift runtime creates at the first use of a type is created in advance
+/// (``rehearse()``).
 enum PDFChild {
     /// The limits of the work.
     struct Limits: Sendable {
         /// Bytes more than the process has.
         let memory: Int
-        /// Of processor time. A child that waits is ended after four times as many and half a minute.
+        /// Processor time. A waiting child is killed after four times as long and half a minute.
         let milliseconds: Int
-        /// Bytes of a file that is written, which may lie in memory.
+        /// Maximum size of an output file in bytes, which may be in memory.
         let written: Int
 
-        /// For a document by its length in bytes. libqpdf's need for honest ones was measured (docs/malformed.md).
+        /// The limits for a document by its size in bytes. libqpdf's need for well-formed documents was measured
+        /// (docs/malformed.md).
         init(fileSize: Int) {
             let size = min(max(0, fileSize), 1 << 40)
             memory = min(32 << 20 + 64 * size, 2 << 30)
@@ -51,20 +53,22 @@ enum PDFChild {
         }
     }
 
-    /// Bytes of an answer.
+    /// Bytes of a response.
     private static let answerLimit = 64 << 20
-    /// Milliseconds in which a child that said all has to end.
+    /// Time limit in milliseconds for a child to exit after it has returned its result.
     static let patience: Int32 = 2000
     private static let isRehearsed: Bool = rehearse()
 
+    /// Runs a job in a child process.
+    ///
     /// - Parameters:
-    ///   - descriptors: that the work uses.
-    ///   - limits: what it may use.
-    ///   - cancellation: ends the child, and this; nil for none.
-    ///   - patience: milliseconds in which a child that said all has to end.
-    ///   - work: runs in the child.
-    /// - Returns: its answer.
-    /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer, `pdf.cancelled`.
+    ///   - descriptors: the descriptors that the job uses.
+    ///   - limits: the resource limits of the child.
+    ///   - cancellation: kills the child, and ends this call; nil for none.
+    ///   - patience: time limit in milliseconds for the child to exit after it has returned its result.
+    ///   - work: the job to run in the child.
+    /// - Returns: its result.
+    /// - Throws: the errors of the job; `pdf.too-large` if the child died without a result, `pdf.cancelled`.
     static func run(
         keeping descriptors: [Int32],
         _ limits: Limits,
@@ -97,7 +101,7 @@ enum PDFChild {
             until: .now + .milliseconds(4 * limits.milliseconds + 30_000),
             cancellation: cancellation?.descriptor
         )
-        // What took the child over may say all and stay.
+        // A compromised child may return a result and keep running.
         let hasEnded = bytes != nil && clinux_ends_within(pid, patience) == 1
         if !hasEnded { kill(pid, SIGKILL) }
         let status = clinux_reap(pid)
@@ -119,7 +123,7 @@ enum PDFChild {
         return json["value"] ?? .null
     }
 
-    /// In the child: works, and writes what came of it.
+    /// Runs in the child: does the job, and writes its result.
     private static func answer(_ pipe: Int32, _ work: () throws(PDFError) -> JSON) {
         var object = JSONObject()
         do throws(PDFError) {
@@ -132,9 +136,9 @@ enum PDFChild {
         if unsafe bytes.withUnsafeBytes({ unsafe clinux_write(pipe, $0.baseAddress, $0.count) }) != 0 { _exit(1) }
     }
 
-    /// Does all of it here with a document of our own.
+    /// Runs the whole job here with a document of our own.
     ///
-    /// - Returns: whether that went well.
+    /// - Returns: whether it succeeded.
     private static func rehearse() -> Bool {
         let file = clinux_memory_file()
         guard file >= 0 else { return false }

@@ -7,9 +7,9 @@ package struct PDFDescription: Sendable, Equatable {
     /// Whether its pages follow each other from right to left (`/Direction /R2L`, ISO 32000-2 §12.2).
     package var isRightToLeft: Bool
     package var outline: [PDFOutlineItem]
-    /// The label of each page, such as `iv`; empty when the document has no page labels.
+    /// The label of each page, such as `iv`; empty if the document has no page labels.
     package var pageLabels: [String]
-    /// Nil when it is not encrypted.
+    /// Its encryption; nil if it is not encrypted.
     package var encryption: PDFEncryption?
     /// Its errors that did not prevent reading, as lower-case sentences.
     package var warnings: [String]

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// A PDF document, opened with libqpdf. Used by one thread at a time, in a process of its own (``PDFReader``).
 package final class PDFDocument {
     private let handle: PDFHandle
@@ -11,10 +13,10 @@ package final class PDFDocument {
     /// Opens a document.
     ///
     /// - Parameters:
-    ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
-    ///   - password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those since in
-    ///     UTF-8, and some writers mix that up: both are tried.
-    /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`.
+    ///   - descriptor: a regular file, with or without a name; it must stay open, and its position is not moved.
+    ///   - password: as typed; empty for none. Revisions before 5 use the encoding of PDF documents, later ones UTF-8, and some
+    ///     writers confuse them: both are tried.
+    /// - Throws: `pdf.password` for a wrong password, `pdf.unsupported`, `pdf.damaged`.
     package init(descriptor: Int32, password: String = "") throws(PDFError) {
         // opened again by its number: a file without a name can be opened in no other way
         let path = "/proc/self/fd/\(descriptor)"
@@ -31,7 +33,7 @@ package final class PDFDocument {
         throw failure
     }
 
-    /// How the document is encrypted; nil when it is not.
+    /// How the document is encrypted; nil if it is not.
     package var encryption: PDFEncryption? {
         let dictionary = handle.trailer["/Encrypt"]
         guard dictionary.isDictionary else { return nil }
@@ -45,8 +47,8 @@ package final class PDFDocument {
         )
     }
 
-    /// The significant part of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding (ISO 32000-2
-    /// §7.6.4.3.2, algorithm 2).
+    /// The significant part of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding
+    /// (ISO 32000-2 §7.6.4.3.2, algorithm 2).
     private static func effective(_ password: [UInt8], _ revision: Int) -> [UInt8] {
         revision < 5 ? Array((password + padding).prefix(32)) : Array(password.prefix(127))
     }
@@ -85,10 +87,10 @@ package final class PDFDocument {
         )
     }
 
-    /// Writes the document without its encryption. The bytes of pictures, fonts and pages stay as they are.
+    /// Writes the document without its encryption. The bytes of pictures, fonts and pages are unchanged.
     ///
-    /// - Parameter descriptor: of an empty regular file, open for writing.
-    /// - Throws: `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`; the file may have some bytes then.
+    /// - Parameter descriptor: an empty regular file, open for writing.
+    /// - Throws: `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`; the file may then be incomplete.
     package func writeDecrypted(to descriptor: Int32) throws(PDFError) {
         // libqpdf walks the page tree by calling itself: this shows that it is not too deep for that
         let pages = try PDFPages(handle.trailer["/Root"], handle)
@@ -96,7 +98,7 @@ package final class PDFDocument {
         try handle.writeDecrypted(to: "/proc/self/fd/\(descriptor)")
     }
 
-    /// The bytes that a password may stand for: UTF-8, and PDFDocEncoding (ISO 32000-2 Annex D.3) where it can say it.
+    /// The possible encodings of a password: UTF-8, and PDFDocEncoding if it can represent it (ISO 32000-2 Annex D.3).
     static func encodings(of password: String) -> [[UInt8]] {
         let utf8 = Array(password.utf8)
         let high = Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a PDF document is encrypted, and what its author lets readers do (ISO 32000-2 §7.6).
+/// The encryption of a PDF document, and the permissions that its author grants to readers (ISO 32000-2 §7.6).
 package struct PDFEncryption: Sendable, Hashable {
     /// Revision of the security handler: 2 to 6.
     package let revision: Int
@@ -8,7 +8,8 @@ package struct PDFEncryption: Sendable, Hashable {
     package let version: Int
     /// The permission flags (table 22): bits of a signed number of 32 bits.
     package let permissions: Int32
-    /// Whether the password that opened it is the owner's alone, who may do everything. One that is the user's too is the user's.
+    /// Whether the password is only the owner's, which permits everything. A password that is also the user's counts as the
+    /// user's.
     package let isOwner: Bool
 
     /// Bit 5: copying text and graphics.

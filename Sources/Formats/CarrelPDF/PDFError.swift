@@ -2,34 +2,24 @@
 
 package import CarrelBytes
 
+/// The domain of ``PDFError``.
+package enum PDFErrorDomain: ErrorDomain {}
+
 /// Why a PDF document cannot be read: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-package struct PDFError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<PDFError>
+package typealias PDFError = CodedFailure<PDFErrorDomain>
 
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period; never content of the document, nor a password.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
-    static let cancelled = PDFError(.cancelled, "reading the document was cancelled")
+extension PDFError {
+    static var cancelled: PDFError { PDFError(.cancelled, "reading the document was cancelled") }
 }
 
 extension ErrorCode where Failure == PDFError {
-    /// It is not what ISO 32000 says a PDF document is, and could not be repaired.
+    /// It is not a PDF document by ISO 32000, and could not be repaired.
     package static var damaged: Self { Self("pdf.damaged") }
-    /// It needs a password, and the one that was given is not it.
+    /// It needs a password, and the given one is wrong.
     package static var password: Self { Self("pdf.password") }
     /// It is encrypted in a way that is not supported.
     package static var unsupported: Self { Self("pdf.unsupported") }
-    /// It asks for more work than it may have.
+    /// It needs more work than is allowed.
     package static var tooLarge: Self { Self("pdf.too-large") }
     /// The disk or the memory failed.
     package static var unavailable: Self { Self("pdf.unavailable") }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CQPDF
+import CarrelBytes
 
 /// An open document of libqpdf. One thread at a time.
 ///
@@ -9,13 +10,13 @@ import CQPDF
 final class PDFHandle {
     private(set) var data: qpdf_data?
 
-    /// Work that a document may ask for: objects that are looked at.
+    /// Work budget of a document: the number of objects visited.
     private var budget = 4_000_000
 
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - path: of the file, readable for as long as this lives.
+    ///   - path: the path of the file, readable for as long as this lives.
     ///   - password: its bytes; empty for none.
     /// - Throws: ``PDFError``.
     init(path: String, password: [UInt8]) throws(PDFError) {
@@ -32,9 +33,6 @@ final class PDFHandle {
     deinit {
         if unsafe data != nil { unsafe qpdf_cleanup(&data) }
     }
-
-    /// The trailer dictionary.
-    var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
 
     /// The user's password as libqpdf knows it: that which was given if it is the user's.
     func userPassword() -> [UInt8] {
@@ -64,9 +62,9 @@ final class PDFHandle {
         guard budget >= 0 else { throw PDFError(.tooLarge, "the document asks for too much work") }
     }
 
-    /// Writes the document without encryption; what is in its streams stays as it is.
+    /// Writes the document without encryption; the contents of its streams are unchanged.
     ///
-    /// - Parameter path: of a file that exists and is empty.
+    /// - Parameter path: an existing empty file.
     /// - Throws: ``PDFError``.
     func writeDecrypted(to path: String) throws(PDFError) {
         // libqpdf keeps the address of the name until it has written

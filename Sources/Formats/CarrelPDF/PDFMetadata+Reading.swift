@@ -8,7 +8,7 @@ extension PDFMetadata {
     private static let packetLimit = 1 << 20
 
     /// - Parameters:
-    ///   - trailer: of the document.
+    ///   - trailer: the trailer of the document.
     ///   - root: the catalog.
     init(_ trailer: borrowing PDFObject, _ root: borrowing PDFObject) {
         let packet = Self.packet(root["/Metadata"])

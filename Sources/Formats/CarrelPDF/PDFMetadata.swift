@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The metadata of a PDF document: its XMP packet (ISO 16684-1), or where that is silent its information dictionary
-/// (ISO 32000-2 §14.3).
+/// The metadata of a PDF document: its XMP packet (ISO 16684-1) or, for what that lacks, its information dictionary (ISO 32000-2
+/// §14.3).
 package struct PDFMetadata: Sendable, Equatable {
     package var title: String?
     package var authors: [String] = []

@@ -3,7 +3,7 @@
 import CQPDF
 import Glibc
 
-/// An object of an open document, let go with this value. What is asked of an object of another type is answered with nil.
+/// An object of an open document, released with this value. Accessors return nil if the object is of another type.
 @safe
 struct PDFObject: ~Copyable {
     private let document: PDFHandle
@@ -92,10 +92,10 @@ struct PDFObject: ~Copyable {
     /// The dictionary of a stream.
     var dictionary: PDFObject { PDFObject(document, unsafe qpdf_oh_get_dict(document.data, object)) }
 
-    /// The bytes of a stream as they are stored, decrypted.
+    /// The bytes of a stream as stored, decrypted.
     ///
-    /// - Parameter limit: of how many at most.
-    /// - Returns: nil when they cannot be had, or are more.
+    /// - Parameter limit: maximum size in bytes.
+    /// - Returns: nil if they cannot be read, or are longer.
     func storedBytes(upTo limit: Int) -> [UInt8]? {
         guard isStream, let length = dictionary["/Length"].integer, 0...limit ~= length else { return nil }
         var start: UnsafeMutablePointer<UInt8>?
@@ -105,4 +105,9 @@ struct PDFObject: ~Copyable {
         guard status & QPDF_ERROR_CODE(QPDF_ERRORS) == 0, count <= limit else { return nil }
         return unsafe UnsafeRawBufferPointer(start: start, count: count).map(\.self)
     }
+}
+
+extension PDFHandle {
+    /// The trailer dictionary.
+    var trailer: PDFObject { unsafe PDFObject(self, qpdf_get_trailer(data)) }
 }

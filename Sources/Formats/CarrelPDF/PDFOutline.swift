@@ -18,6 +18,8 @@ struct PDFOutline {
         self.pages = pages
     }
 
+    /// Reads the entries of the outline.
+    ///
     /// - Parameter root: the catalog.
     /// - Returns: the entries of the first level with those below them.
     /// - Throws: `pdf.too-large`.
@@ -57,7 +59,7 @@ struct PDFOutline {
         return found
     }
 
-    /// The target of an entry: its destination, or that of an action that goes to one (§12.3.2, §12.6.4.2).
+    /// The target page of an entry: of its destination, or of an action that goes to one (§12.3.2, §12.6.4.2).
     private mutating func page(of item: borrowing PDFObject, _ root: borrowing PDFObject) throws(PDFError) -> Int? {
         let destination = item["/Dest"]
         if !destination.isNull { return try page(destination, root) }
@@ -84,7 +86,7 @@ struct PDFOutline {
         guard array.count > 0 else { return nil }
         let page = array[0]
         if let number = page.number { return pages.places[number] }
-        // some writers give the page's number instead
+        // some writers use the page's number instead
         guard let place = page.integer, 0..<pages.count ~= place else { return nil }
         return place
     }

@@ -12,11 +12,13 @@ enum PDFPageLabels {
 
     private static let prefixLimit = 64
 
+    /// Reads the labels of a document's pages.
+    ///
     /// - Parameters:
     ///   - root: the catalog.
-    ///   - pageCount: of the document.
-    ///   - document: whose catalog it is.
-    /// - Returns: a label for each page; none at all when the document has no labels.
+    ///   - pageCount: the page count of the document.
+    ///   - document: the document of the catalog.
+    /// - Returns: a label for each page; empty if the document has no labels.
     /// - Throws: `pdf.too-large`.
     static func read(_ root: borrowing PDFObject, pageCount: Int, _ document: PDFHandle) throws(PDFError) -> [String] {
         var runs: [Run] = []
@@ -27,7 +29,7 @@ enum PDFPageLabels {
             runs.append(Run(first: first, style: value["/S"].name, prefix: prefix, start: start))
         }
         guard !runs.isEmpty else { return [] }
-        // pages before the first run are counted as they are
+        // pages before the first run have plain numbers
         if runs[0].first > 0 { runs.insert(Run(first: 0, style: "/D", prefix: "", start: 1), at: 0) }
         var labels: [String] = []
         labels.reserveCapacity(pageCount)

@@ -7,7 +7,7 @@ struct PDFPages {
     private(set) var count = 0
     /// The index of each page, from 0, by its object.
     private(set) var places: [PDFObject.Number: Int] = [:]
-    /// Whether the tree goes in circles, is too deep or too large, so that pages are missing.
+    /// Whether pages are missing, because the tree has cycles, is too deep or too large.
     private(set) var isIncomplete = false
 
     private static let limit = 200_000

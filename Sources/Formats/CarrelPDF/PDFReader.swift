@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelJSON
 import Glibc
 
-/// Reads an untrusted PDF document with libqpdf, in a process of its own.
+/// Reads an untrusted PDF document with libqpdf, in a separate process.
 ///
-/// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
-/// some memory and time, the more the longer the document is, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
-/// (`BlockingThreadPool`). The content of the pages is not read.
+/// libqpdf decompresses streams without a limit: a document of a megabyte can need gigabytes. So each call works in a child
+/// process with limits on memory and time that grow with the length of the document, and with access to nothing but the document.
+/// Calls wait for it, and belong on dedicated threads (`BlockingThreadPool`). The content of the pages is not read.
 package struct PDFReader: Sendable {
     private let descriptor: Int32
     private let cancellation: PDFCancellation?
 
     /// - Parameters:
-    ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
-    ///   - cancellation: ends the reading; calls then throw `pdf.cancelled`. Nil for none.
+    ///   - descriptor: a regular file, with or without a name; it must stay open, and its position is not moved.
+    ///   - cancellation: ends the reading; calls then throw `pdf.cancelled`. nil for none.
     package init(descriptor: Int32, cancellation: PDFCancellation? = nil) {
         self.descriptor = descriptor
         self.cancellation = cancellation
@@ -24,7 +25,7 @@ package struct PDFReader: Sendable {
     ///
     /// - Parameter password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those
     ///   since in UTF-8, and some writers mix that up: both are tried.
-    /// - Returns: nil when it is not encrypted.
+    /// - Returns: nil if it is not encrypted.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
     package func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
         let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in
@@ -46,12 +47,12 @@ package struct PDFReader: Sendable {
         return description
     }
 
-    /// Writes the document without its encryption. The bytes of pictures, fonts and pages stay as they are.
+    /// Writes the document without its encryption. The bytes of pictures, fonts and pages are unchanged.
     ///
     /// - Parameters:
     ///   - password: as for `encryption(password:)`.
-    ///   - target: of an empty regular file, open for writing.
-    /// - Throws: as `encryption(password:)`; the file may have some bytes then.
+    ///   - target: an empty regular file, open for writing.
+    /// - Throws: as `encryption(password:)`; the file may then be incomplete.
     package func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
         _ = try PDFChild.run(keeping: [descriptor, target], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).writeDecrypted(to: target)

@@ -24,7 +24,7 @@ enum PDFText {
         return String(scalars)
     }
 
-    /// ISO 8601 for a date of ISO 32000-2 §7.9.4, such as `D:20240131120000+01'00'`; nil for what is none.
+    /// ISO 8601 for a date of ISO 32000-2 §7.9.4, such as `D:20240131120000+01'00'`; nil if it is not a date.
     static func date(_ text: String) -> String? {
         var digits = Substring(text.hasPrefix("D:") ? String(text.dropFirst(2)) : text)
         func take(_ count: Int, _ range: ClosedRange<Int>) -> String? {

@@ -5,14 +5,14 @@ enum PDFTree {
     private static let depthLimit = 32
     private static let limit = 200_000
 
-    /// Calls `body` with each key and its value, in their order.
+    /// Calls `body` with each key and its value, in order.
     ///
     /// - Parameters:
-    ///   - root: of the tree.
+    ///   - root: the root of the tree.
     ///   - leaves: `/Names` or `/Nums`.
-    ///   - document: that the tree is of.
-    ///   - body: gets what it looks at.
-    /// - Throws: `pdf.too-large`, or what `body` throws.
+    ///   - document: the document of the tree.
+    ///   - body: gets each key and value.
+    /// - Throws: `pdf.too-large`, or the errors of `body`.
     static func each(
         _ root: borrowing PDFObject,
         _ leaves: String,

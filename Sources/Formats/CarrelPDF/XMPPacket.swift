@@ -14,7 +14,7 @@ struct XMPPacket {
     /// Items of a list that are taken.
     private static let limit = 200
 
-    /// - Parameter bytes: UTF-8. Nil unless they are a packet.
+    /// - Parameter bytes: UTF-8; the initializer returns nil unless they are a packet.
     init?(_ bytes: RawSpan) {
         guard let root = try? XMLElement.parse(bytes, limits: XMLLimits(bytes: 4 << 20, depth: 64)) else { return nil }
         let parents = root.name.local == "RDF" ? root : root.child("RDF")

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The timeline of a title in ticks of 90 kHz, 33 bits wide, as transport streams and packed segments count it.
+/// The timeline of a title in 33-bit 90 kHz ticks, as in transport streams and packed audio segments.
 public enum MediaTime {
     /// Ticks per second (ISO/IEC 13818-1 §2.4.3.7).
     public static let ticksPerSecond = 90_000
     /// The presentation time of a title's first sample: half a second, so that the clock can start at zero and still run ahead.
     public static let origin: UInt64 = 45_000
-    /// Time stamps count modulo 2^33, which is 26.5 hours.
+    /// Timestamps wrap at 2^33, which is 26.5 hours.
     public static let modulus: UInt64 = 1 << 33
 
-    /// The presentation time stamp of a sample.
+    /// The presentation timestamp of a sample.
     ///
     /// - Parameters:
     ///   - sample: samples since the title's first; not negative.
@@ -32,12 +32,12 @@ public enum MediaTime {
     ///
     /// - Parameters:
     ///   - time: in units of the time scale; may be negative.
-    ///   - timescale: units a second; positive.
+    ///   - timescale: units per second; positive.
     /// - Returns: the ticks, without wrap at 33 bits; a number beyond 64 bits wraps there.
     @inlinable
     package static func ticks(_ time: Int64, timescale: Int64) -> Int64 {
         var (seconds, rest) = time.quotientAndRemainder(dividingBy: max(1, timescale))
-        // times before zero are rounded as those behind it
+        // negative times are rounded in the same direction as positive ones
         if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
         return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / max(1, timescale)
     }

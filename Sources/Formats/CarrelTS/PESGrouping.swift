@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Chooses how many frames go into the next PES packet.
+/// Chooses how many frames to put into the next PES packet.
 ///
-/// Frames are never split between PES packets, and a PES packet starts on a transport packet of its own, so the last transport
-/// packet of each is stuffed. The grouping is offered frame after frame, up to a third of a second, and keeps the count that costs
-/// least. The same frames always group in the same way, so an index may keep packet counts and trust them.
+/// Frames are never split between PES packets, and a PES packet starts on a new transport packet, so the last transport packet of
+/// each is stuffed. The grouping gets frame after frame, up to a third of a second, and keeps the cheapest count. The same frames
+/// are always grouped in the same way, so an index may store packet counts and rely on them.
 public struct PESGrouping: Sendable {
     /// Names the choice this code makes: a number that changes whenever the same frames would group differently.
     package static let version: UInt8 = 1
@@ -58,7 +58,7 @@ public struct PESGrouping: Sendable {
 
     /// Offers the next frame by its length in bytes.
     ///
-    /// - Returns: false when the group is full without it: the choice is made, and the frames after it begin the next group.
+    /// - Returns: false if the group is full without it: the choice is made, and the frames after it begin the next group.
     @inlinable
     @inline(__always)
     public mutating func offer(_ length: Int) -> Bool {
@@ -70,7 +70,7 @@ public struct PESGrouping: Sendable {
         return true
     }
 
-    /// Compares what is offered with the best.
+    /// Compares the offered grouping with the best.
     @inlinable
     mutating func weigh() {
         let packets = PESLayout.packetCount(dataLength: offeredBytes, clockCount: clockCount(frames: offeredFrames))

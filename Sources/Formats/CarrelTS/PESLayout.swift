@@ -11,7 +11,7 @@ enum PESLayout {
         (samples * clocksPerSecond + sampleRate - 1) / sampleRate
     }
 
-    /// Transport packets for this much data: what the bytes need, and at least one for each clock reference.
+    /// Transport packets for this much data: enough for the bytes, and at least one for each clock reference.
     @inlinable
     static func packetCount(dataLength: Int, clockCount: Int) -> Int {
         let bytes = pesHeaderLength &+ dataLength &+ clockCount &* clockFieldLength
@@ -19,7 +19,7 @@ enum PESLayout {
         return max(packets, clockCount)
     }
 
-    /// Bytes of a PES header that carries a presentation time stamp and nothing else optional (§2.4.3.6).
+    /// Bytes of a PES header that carries a presentation timestamp and nothing else optional (§2.4.3.6).
     @usableFromInline
     static let pesHeaderLength = 14
     /// Bytes of an adaptation field that carries a clock reference and nothing else (§2.4.3.4).

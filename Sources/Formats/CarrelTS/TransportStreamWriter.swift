@@ -5,8 +5,8 @@ import Glibc
 
 /// Writes one segment of a transport stream with one audio stream: first the tables, then PES packets in order.
 ///
-/// The same input gives the same bytes. Continuity counters go on from segment to segment, although each segment is made alone:
-/// those of the tables follow from the segment's number, that of the audio is given.
+/// The output is deterministic. Continuity counters continue from segment to segment, although each segment is made
+/// independently: the tables' counters follow from the segment's number, the audio counter is a parameter.
 package struct TransportStreamWriter: Sendable {
     private let streamType: AudioStreamType
     private let sampleRate: Int
@@ -15,11 +15,11 @@ package struct TransportStreamWriter: Sendable {
     private var audioCounter: UInt32
 
     /// - Parameters:
-    ///   - streamType: what the audio is.
+    ///   - streamType: the type of the audio stream.
     ///   - sampleRate: samples per second.
-    ///   - samplesPerFrame: samples of each channel in one frame.
+    ///   - samplesPerFrame: samples per channel in one frame.
     ///   - segment: the segment's number, from zero.
-    ///   - audioPackets: audio packets in all segments before this one; only the low four bits count.
+    ///   - audioPackets: audio packets in all segments before this one; only the low four bits are used.
     package init(streamType: AudioStreamType, sampleRate: Int, samplesPerFrame: Int, segment: Int, audioPackets: Int) {
         self.streamType = streamType
         self.sampleRate = sampleRate
@@ -43,10 +43,10 @@ package struct TransportStreamWriter: Sendable {
     ///
     /// - Parameters:
     ///   - frames: whole frames, back to back; at most 65,527 bytes.
-    ///   - frameCount: how many.
+    ///   - frameCount: their number.
     ///   - firstSample: the title's sample at which they start.
-    ///   - out: gets `packets × 188` bytes, which must be free; `PESGrouping.packetCount` says how many packets.
-    /// - Returns: transport packets written.
+    ///   - out: gets `packets × 188` bytes, which must be free; see `PESGrouping.packetCount` for the number of packets.
+    /// - Returns: the number of transport packets written.
     @discardableResult
     package mutating func writePES(_ frames: RawSpan, frameCount: Int, firstSample: Int64, into out: inout OutputRawSpan) -> Int {
         let samples = frameCount * samplesPerFrame
@@ -125,14 +125,14 @@ package struct TransportStreamWriter: Sendable {
     /// The 14 bytes of a PES header as two words that overlap by two bytes: the first 8 bytes, and the last 8.
     private static func pesHeader(dataLength: Int, timestamp: UInt64) -> (UInt64, UInt64) {
         let length = UInt64(8 + dataLength)
-        // start code, audio stream 0, length; alignment: a frame begins right after the header; a time stamp of 5 bytes follows
+        // start code, audio stream 0, length; alignment: a frame begins right after the header; a timestamp of 5 bytes follows
         let first: UInt64 = 0x0000_01c0 << 32 | length << 16 | 0x8480
         let stamp: UInt64 =
             0x21_0001_0001 | (timestamp >> 30 & 7) << 33 | (timestamp >> 15 & 0x7fff) << 17 | (timestamp & 0x7fff) << 1
         return (first, 0x8480_05 << 40 | stamp)
     }
 
-    /// An adaptation field of the given stuffing, with a clock reference (§2.4.3.5) unless it is nil.
+    /// Writes an adaptation field with the given stuffing and, unless it is nil, a clock reference (§2.4.3.5).
     private static func writeAdaptationField(
         _ to: UnsafeMutableRawPointer,
         _ reference: UInt64?,
@@ -148,7 +148,7 @@ package struct TransportStreamWriter: Sendable {
             unsafe memset(to + 2, 0xff, length - 2)
             return
         }
-        // random access where frames begin, clock; base of 33 bits, 6 reserved bits, extension 0
+        // random access at the start of frames, clock; base of 33 bits, 6 reserved bits, extension 0
         let flags: UInt64 = starts ? 0x50 : 0x10
         let field = UInt64(length - 1) << 56 | flags << 48 | reference << 15 | 0x7e00
         unsafe to.storeBytes(of: field.bigEndian, as: UInt64.self)

@@ -38,7 +38,7 @@ package enum LanguageTag {
         return shortCodes.keys.sorted().first { shortCodes[$0] == code }
     }
 
-    /// A tag with the shortest code for its language, as RFC 5646 §4.5 wants it; other subtags stay.
+    /// A tag with the shortest code for its language, as RFC 5646 §4.5 requires; other subtags are unchanged.
     package static func canonical(_ tag: String) -> String {
         var subtags = tag.split(whereSeparator: { $0 == "-" || $0 == "_" }).map { String($0) }
         guard let first = subtags.first else { return tag }
@@ -46,16 +46,16 @@ package enum LanguageTag {
         return subtags.joined(separator: "-")
     }
 
-    /// The ranks of languages that are wanted.
+    /// The number of ranks.
     package static let ranks = 4
 
-    /// How well a language is the one that is wanted.
+    /// The rank of a language for a preferred one.
     ///
     /// - Parameters:
     ///   - tag: the language.
-    ///   - wanted: the language that is preferred.
-    /// - Returns: 0 for the same one, 1 for a narrower one, such as `en-GB` for `en`, 2 for a wider one, 3 for another form of the language;
-    ///   nil for another language.
+    ///   - wanted: the preferred language.
+    /// - Returns: 0 for the same language, 1 for a narrower one, such as `en-GB` for `en`, 2 for a wider one, 3 for another form
+    ///   of the language; nil for another language.
     package static func rank(of tag: String, wanted: String) -> Int? {
         let (tag, wanted) = (canonical(tag).lowercased(), canonical(wanted).lowercased())
         if tag == wanted { return 0 }

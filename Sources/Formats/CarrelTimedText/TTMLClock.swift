@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The time expressions of a TTML document (W3C TTML2 §12.3.1), and the rates by which it counts frames and ticks.
+/// The time expressions of a TTML document (W3C TTML2 §12.3.1), and its frame and tick rates.
 struct TTMLClock: Sendable {
     private var frameRate: Double = 30
     private var tickRate: Double = 1
@@ -8,10 +8,10 @@ struct TTMLClock: Sendable {
     init() {}
 
     /// - Parameters:
-    ///   - frameRate: frames a second; 30 without it.
+    ///   - frameRate: frames per second; 30 if nil.
     ///   - multiplier: such as `1000 1001`.
-    ///   - tickRate: ticks a second; without it the frame rate, or 1 where that is not given.
-    ///   - subFrameRate: parts of a frame.
+    ///   - tickRate: ticks per second; if nil, the frame rate, or 1 without a frame rate.
+    ///   - subFrameRate: subframes per frame.
     init(frameRate: String?, multiplier: String?, tickRate: String?, subFrameRate: String?) {
         func rate(_ text: String?) -> Double? { text.flatMap { Double($0) }.flatMap { $0 > 0 && $0 <= 1e9 ? $0 : nil } }
         self.frameRate = rate(frameRate) ?? 30
@@ -20,7 +20,8 @@ struct TTMLClock: Sendable {
         self.tickRate = rate(tickRate) ?? (frameRate == nil ? 1 : self.frameRate * (rate(subFrameRate) ?? 1))
     }
 
-    /// The seconds of an expression: `hh:mm:ss`, with a fraction or with frames, or an offset such as `1.5s`. Nil when it is neither.
+    /// The seconds of an expression: `hh:mm:ss`, with a fraction or with frames, or an offset such as `1.5s`; nil if it is
+    /// neither.
     func seconds(_ text: String) -> Double? {
         let text = text.drop { $0 == " " }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -44,7 +45,7 @@ struct TTMLClock: Sendable {
         else { return nil }
         var time = (hours * 60 + minutes) * 60 + seconds
         if parts.count == 4 {
-            // frames, with parts of one behind a point
+            // frames, with subframes after a point
             guard let frames = Self.number(parts[3]) else { return nil }
             time += frames / frameRate
         }
@@ -59,7 +60,7 @@ struct TTMLClock: Sendable {
         return Double(text)
     }
 
-    /// Milliseconds, to the nearest; of a time without end those of a thousand hours more than any WebVTT file has.
+    /// Milliseconds, rounded to the nearest; a time without an end becomes a thousand hours more than a WebVTT file can have.
     static func milliseconds(_ seconds: Double) -> Int64 {
         let value = (seconds * 1000).rounded()
         return value < 1e15 ? Int64(max(0, value)) : 1_000_000_000_000_000

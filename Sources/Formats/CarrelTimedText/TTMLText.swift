@@ -3,13 +3,14 @@
 package import CarrelBytes
 import CarrelXML
 
-/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and animation.
+/// The text of a TTML document (W3C TTML2; IMSC text profile): its paragraphs with their times, without styles, regions and
+/// animation.
 package struct TTMLText: Sendable {
     /// One paragraph.
     package struct Cue: Sendable, Hashable {
         /// Milliseconds of the media.
         package var start: Int64
-        /// Milliseconds; behind `start`.
+        /// The end time in milliseconds; after `start`.
         package var end: Int64
         /// Its lines, with line feeds; as the text of a WebVTT cue, in which `&`, `<` and `>` are escaped.
         package var text: String
@@ -30,7 +31,7 @@ package struct TTMLText: Sendable {
     /// Reads a document.
     ///
     /// - Parameter bytes: all of it.
-    /// - Throws: `Malformed` when it is not well-formed, is no TTML, or a time in it is not written as one.
+    /// - Throws: `Malformed` if it is not well-formed, is not TTML, or contains a malformed time.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var limits = XMLLimits()
         limits.bytes = Self.limit
@@ -47,7 +48,7 @@ package struct TTMLText: Sendable {
 
 /// Gathers the paragraphs of a document.
 private final class TTMLVisitor: XMLVisitor {
-    /// An element that is open: its time, from which those of its children count.
+    /// An open element: its time is the origin of its children's times.
     private struct Open {
         var begin: Double
         var end: Double
@@ -56,7 +57,7 @@ private final class TTMLVisitor: XMLVisitor {
         /// When the next child of a sequence begins.
         var next: Double
         var isParagraph = false
-        /// Whether white space counts (`xml:space`).
+        /// Whether white space is preserved (`xml:space`).
         var keepsSpace: Bool
         /// Whether its text is of the document's content.
         var isContent: Bool

@@ -5,7 +5,7 @@ package import CarrelMP4
 
 /// The cues of a track of timed text in fragmented MP4, sample after sample: `wvtt`, and the text of `stpp` (ISO/IEC 14496-30).
 ///
-/// A cue that samples repeat is one cue. Cues come in the order of their beginning; `WebVTTFile` writes them as segments.
+/// A cue that is repeated in several samples is merged. Cues are in order of their start; `WebVTTFile` writes them as segments.
 ///
 /// ```swift
 /// guard var cues = TimedTextCues(track.entries[0]) else { return }
@@ -15,7 +15,7 @@ package import CarrelMP4
 package struct TimedTextCues: Sendable {
     private enum Coding: Sendable { case webVTT, markup }
 
-    /// A cue that may still go on.
+    /// A cue that may continue.
     private struct Cue: Sendable {
         var start: Int64
         var end: Int64
@@ -28,7 +28,7 @@ package struct TimedTextCues: Sendable {
     package private(set) var definitions: [[String]] = []
     private let coding: Coding
     private var cues: [Cue] = []
-    /// Cues of the sample before, which this one may go on with, each with its place in `cues`.
+    /// Cues of the previous sample that this one may continue, each with its index in `cues`.
     private var open: [WebVTTSample.Cue: Int] = [:]
     /// Cues of documents that end with the sample before, by their texts, each with its place in `cues`.
     private var ending: [String: [Int]] = [:]
@@ -59,7 +59,7 @@ package struct TimedTextCues: Sendable {
     ///   - sample: its clear bytes.
     ///   - start: when it is presented, in milliseconds.
     ///   - end: when it ends.
-    /// - Throws: `Malformed` when it is damaged, or there are too many cues.
+    /// - Throws: `Malformed` if it is damaged, or there are too many cues.
     package mutating func append(_ sample: RawSpan, start: Int64, end: Int64) throws(Malformed) {
         guard end > start else { return }
         switch coding {
@@ -70,7 +70,7 @@ package struct TimedTextCues: Sendable {
             for cue in try TTMLText(sample).cues {
                 let (first, last) = (max(start, cue.start), min(end, cue.end))
                 guard first < last else { continue }
-                // a document may repeat what the one before it shows
+                // a document may repeat the cues of the previous one
                 if start == first, let place = known[cue.text]?.popLast() {
                     cues[place].end = last
                     if last == end { ending[cue.text, default: []].append(place) }
@@ -112,7 +112,7 @@ package struct TimedTextCues: Sendable {
         cues.append(cue)
     }
 
-    /// Takes the cues so far; those of later samples are others.
+    /// Takes the cues so far; later samples start new cues.
     package mutating func finish() -> [WebVTTFile.Cue] {
         let sorted = cues.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
         let found = sorted.map { _, cue in

@@ -8,9 +8,9 @@ package struct WebVTTFile: Sendable {
     package struct Cue: Sendable, Hashable {
         /// Milliseconds.
         package var start: Int64
-        /// Milliseconds; behind `start`.
+        /// The end time in milliseconds; after `start`.
         package var end: Int64
-        /// Its lines: an identifier where it has one, the times with settings, the text.
+        /// Its lines: an optional identifier, the times with settings, the text.
         package var lines: [String]
 
         init(start: Int64, end: Int64, lines: [String]) {
@@ -22,11 +22,11 @@ package struct WebVTTFile: Sendable {
         /// Creates a cue.
         ///
         /// - Parameters:
-        ///   - start: milliseconds.
-        ///   - end: milliseconds; behind `start`.
+        ///   - start: the start time in milliseconds.
+        ///   - end: the end time in milliseconds; after `start`.
         ///   - identifier: one line; empty for none.
-        ///   - settings: those behind the times; empty for none.
-        ///   - text: lines with line feeds between them; empty ones are left out, as one would end the cue.
+        ///   - settings: the settings after the times; empty for none.
+        ///   - text: lines separated by line feeds; empty lines are left out, because an empty line would end the cue.
         package init(start: Int64, end: Int64, identifier: String = "", settings: String = "", text: String) {
             self.start = start
             self.end = end
@@ -59,7 +59,7 @@ package struct WebVTTFile: Sendable {
     package private(set) var cues: [Cue] = []
     /// Their places, by when they start; of those that start together the first one first.
     private var order: [Int] = []
-    /// Of each place in `order`, the latest end of all cues up to it: it only grows.
+    /// For each index of `order`, the latest end of all cues up to it; it never decreases.
     private var latestEnds: [Int64] = []
     /// Blocks of styles and regions, which every segment needs.
     package private(set) var definitions: [[String]] = []
@@ -70,7 +70,7 @@ package struct WebVTTFile: Sendable {
     /// Creates a file.
     ///
     /// - Parameters:
-    ///   - cues: in the order of their beginning.
+    ///   - cues: the cues in order of their start.
     ///   - definitions: blocks of styles and regions.
     package init(cues: [Cue], definitions: [[String]] = []) {
         self.cues = cues
@@ -91,7 +91,7 @@ package struct WebVTTFile: Sendable {
     /// Reads a file.
     ///
     /// - Parameter bytes: all of it; UTF-8.
-    /// - Throws: `Malformed` when it is not a WebVTT file, or a cue's times are damaged, with the byte at which its block begins.
+    /// - Throws: `Malformed` if it is not a WebVTT file, or a cue's times are damaged, with the byte at which its block begins.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard bytes.byteCount <= Self.limit else { throw Malformed("subtitles have more than 16 MiB", at: Self.limit) }
         let hasMark = bytes.byteCount >= 3 && bytes.u8(at: 0) == 0xef && bytes.u8(at: 1) == 0xbb && bytes.u8(at: 2) == 0xbf
@@ -122,7 +122,7 @@ package struct WebVTTFile: Sendable {
         arrange()
     }
 
-    /// The line at an offset, and where the next one begins.
+    /// The line at an offset, and the offset of the next line.
     private static func line(_ bytes: RawSpan, _ start: Int) -> (String, Int) {
         var end = start
         while end < bytes.byteCount, bytes.u8(at: end) != 10, bytes.u8(at: end) != 13 { end += 1 }
@@ -169,12 +169,12 @@ package struct WebVTTFile: Sendable {
         return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
     }
 
-    /// A file with the cues of a part of the presentation; a cue that reaches over a cut is in both parts.
+    /// Returns a file with the cues of a part of the presentation; a cue across a boundary is in both parts.
     ///
     /// - Parameters:
     ///   - range: milliseconds.
-    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
-    /// - Returns: the text, whose times count from the beginning of the presentation (RFC 8216 §3.5).
+    ///   - origin: the media time at which the presentation begins, in 90 kHz ticks.
+    /// - Returns: the text, with times relative to the beginning of the presentation (RFC 8216 §3.5).
     package func segment(_ range: Range<Int64>, origin: Int64 = 0) -> [UInt8] {
         var text = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:\(origin),LOCAL:00:00:00.000\n"
         for block in definitions { text += "\n" + block.joined(separator: "\n") + "\n" }
@@ -187,7 +187,7 @@ package struct WebVTTFile: Sendable {
         return Array(text.utf8)
     }
 
-    /// The first index of which something holds, where it holds of all behind it too.
+    /// The first index that satisfies a predicate, which then holds for all later indexes.
     private static func partition(_ range: Range<Int>, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (range.lowerBound, range.upperBound)
         while low < high {

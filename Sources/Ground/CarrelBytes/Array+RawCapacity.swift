@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Array where Element == UInt8 {
-    /// The bytes that `body` appends.
+    /// Creates an array of the bytes that `body` appends.
     ///
     /// - Parameters:
-    ///   - capacity: room for at most this many bytes.
-    ///   - body: appends to the span it is given.
-    /// - Throws: what `body` throws.
+    ///   - capacity: the maximum number of bytes.
+    ///   - body: appends to the given span.
+    /// - Throws: errors of `body`.
     @inlinable
     public init<Failure: Error>(
         rawCapacity capacity: Int,

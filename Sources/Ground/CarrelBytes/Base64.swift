@@ -19,6 +19,9 @@ public enum Base64 {
     }
 
     /// The bytes, or nil for anything but their one encoding: no line breaks, padded, unused bits zero.
+    ///
+    /// - Parameter text: the encoding.
+    /// - Returns: the bytes, or nil.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let characters = Array(text.utf8)
         guard characters.count % 4 == 0 else { return nil }

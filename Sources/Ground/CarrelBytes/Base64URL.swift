@@ -24,6 +24,9 @@ public enum Base64URL {
     }
 
     /// The encoding as ASCII bytes.
+    ///
+    /// - Parameter bytes: the bytes to encode.
+    /// - Returns: the characters, without padding.
     public static func encodedBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
         // Collections of other modules are slow to walk; an array's storage is not.
         bytes.withContiguousStorageIfAvailable { unsafe encoded($0.span) } ?? encoded(Array(bytes).span)
@@ -56,13 +59,19 @@ public enum Base64URL {
         }
     }
 
-    /// The bytes, or nil when a character is outside the alphabet, the length is impossible, or unused bits are not zero,
+    /// The bytes, or nil if a character is outside the alphabet, the length is impossible, or unused bits are not zero,
     /// so that every byte string has exactly one encoding.
+    ///
+    /// - Parameter text: the encoding.
+    /// - Returns: the bytes, or nil.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(characters: Array(text.utf8))
     }
 
     /// The bytes of an encoding in ASCII; nil as ``decode(_:)`` has it.
+    ///
+    /// - Parameter characters: the encoding.
+    /// - Returns: the bytes, or nil.
     public static func decode(characters: [UInt8]) -> [UInt8]? {
         var out: [UInt8] = []
         out.reserveCapacity(characters.count * 3 / 4)

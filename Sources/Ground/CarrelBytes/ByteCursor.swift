@@ -25,7 +25,7 @@ public struct ByteCursor: ~Escapable {
     @inlinable
     public var remaining: Int { bytes.byteCount - offset }
 
-    /// Claims the next `count` bytes and returns where they start.
+    /// Claims the next `count` bytes and returns their offset.
     @inlinable
     @_lifetime(self: copy self)
     mutating func take(_ count: Int, _ what: StaticString) throws(Malformed) -> Int {
@@ -92,6 +92,10 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// The next little-endian 16-bit number.
+    ///
+    /// - Parameter what: the field's name, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` if fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u16le(_ what: StaticString = "number") throws(Malformed) -> UInt16 {
@@ -99,6 +103,10 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// The next little-endian 32-bit number.
+    ///
+    /// - Parameter what: the field's name, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` if fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u32le(_ what: StaticString = "number") throws(Malformed) -> UInt32 {
@@ -106,6 +114,10 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// The next little-endian 64-bit number.
+    ///
+    /// - Parameter what: the field's name, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` if fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u64le(_ what: StaticString = "number") throws(Malformed) -> UInt64 {
@@ -113,6 +125,12 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// The next `count` bytes, without copying them.
+    ///
+    /// - Parameters:
+    ///   - count: the number of bytes.
+    ///   - what: the field's name, for the error.
+    /// - Returns: a span of the bytes.
+    /// - Throws: ``Malformed`` if fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     @_lifetime(copy self)
@@ -122,6 +140,11 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// Passes over `count` bytes.
+    ///
+    /// - Parameters:
+    ///   - count: the number of bytes.
+    ///   - what: the field's name, for the error.
+    /// - Throws: ``Malformed`` if fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func skip(_ count: Int, _ what: StaticString = "field") throws(Malformed) {
@@ -129,6 +152,9 @@ public struct ByteCursor: ~Escapable {
     }
 
     /// Throws when bytes are left over: what a format does not explain is an error.
+    ///
+    /// - Parameter what: the structure's name, for the error.
+    /// - Throws: ``Malformed`` if bytes are left.
     @inlinable
     public func finish(_ what: StaticString = "structure") throws(Malformed) {
         guard remaining == 0 else { throw Malformed("\(what) has \(remaining) bytes left over", at: offset) }

@@ -16,11 +16,13 @@ public struct SystemClock: WallClock {
     public var now: Instant { .now() }
 }
 
-/// A clock that stands still until it is told otherwise, for tests.
+/// A clock that only advances when set, for tests.
 public final class ManualClock: WallClock {
     private let milliseconds: Atomic<Int64>
 
     /// A clock that shows `start`.
+    ///
+    /// - Parameter start: the first time that it shows.
     public init(_ start: Instant) {
         milliseconds = Atomic(start.milliseconds)
     }

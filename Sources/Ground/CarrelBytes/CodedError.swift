@@ -17,11 +17,13 @@ extension CodedError {
     public var description: String { "\(message) (\(code))" }
 }
 
-/// The kind of a failure of one type. Each error type adds its codes as static members; the set grows, so handle codes that you do not know.
+/// The kind of a failure of one type. Each error type adds its codes as static members; the set grows, so handle unknown codes.
 public struct ErrorCode<Failure>: Hashable, Sendable, CustomStringConvertible {
     /// A dotted name that never changes, such as `archive.damaged`: the same in logs, problem documents, command-line text and documentation.
     public let identifier: String
 
+    /// Creates a code.
+    ///
     /// - Parameter identifier: lower case, dots and hyphens.
     public init(_ identifier: String) {
         self.identifier = identifier

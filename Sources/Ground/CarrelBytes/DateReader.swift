@@ -50,7 +50,7 @@ struct DateReader {
         return (hour, minute, second)
     }
 
-    /// Which of `names` comes next; passes over it.
+    /// Reads the next of `names`; returns its index.
     mutating func index(in names: [String]) -> Int? {
         for (index, name) in names.enumerated() where skip(name) { return index }
         return nil

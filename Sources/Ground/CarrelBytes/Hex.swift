@@ -3,6 +3,9 @@
 /// Base 16 in lower case (RFC 4648 §8).
 public enum Hex {
     /// Encodes bytes as lower-case hexadecimal digits (RFC 4648 §8), two a byte.
+    ///
+    /// - Parameter bytes: the bytes to encode.
+    /// - Returns: the digits.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var out: [UInt8] = []
@@ -13,7 +16,10 @@ public enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The bytes, or nil when the text has an odd length or another character than 0–9, a–f, A–F.
+    /// The bytes, or nil if the text has an odd length or another character than 0–9, a–f, A–F.
+    ///
+    /// - Parameter text: the digits.
+    /// - Returns: the bytes, or nil.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         var high: UInt8?

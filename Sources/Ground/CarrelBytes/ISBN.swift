@@ -7,7 +7,8 @@ package struct ISBN: Hashable, Sendable, CustomStringConvertible {
     /// 13 digits.
     package let description: String
 
-    /// Reads 10 or 13 digits, with or without hyphens, spaces and a prefix `ISBN` or `urn:isbn:`; nil when the check digit is wrong.
+    /// Reads 10 or 13 digits, optionally with hyphens, spaces and a prefix `ISBN` or `urn:isbn:`; nil if the check digit is
+    /// wrong.
     package init?(_ text: some StringProtocol) {
         var digits: [Int] = []
         for scalar in Self.withoutPrefix(text).unicodeScalars {

@@ -21,8 +21,8 @@ extension Instant {
     ///
     /// - Parameters:
     ///   - text: the field's value without space around it.
-    ///   - now: decides the century of RFC 850's two-digit year, which is never more than 50 years ahead.
-    /// - Returns: nil for anything else; a weekday that is not the date's counts as something else where the year is whole.
+    ///   - now: the time that decides the century of RFC 850's two-digit year, never more than 50 years ahead.
+    /// - Returns: nil for anything else; a wrong weekday is only accepted with a two-digit year.
     public static func parse(httpDate text: some StringProtocol, now: Instant = .now()) -> Instant? {
         var reader = DateReader(text.utf8)
         for (number, name) in weekdays.enumerated() {

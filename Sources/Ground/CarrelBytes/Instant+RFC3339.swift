@@ -5,6 +5,7 @@ extension Instant: CustomStringConvertible {
     ///
     /// Up to nine digits of a second's fraction; those after the third are dropped. Leap seconds are refused.
     ///
+    /// - Parameter text: the date and time.
     /// - Returns: nil for anything else, a day that the calendar does not have included.
     public static func parse(_ text: some StringProtocol) -> Instant? {
         var reader = DateReader(text.utf8)

@@ -7,6 +7,8 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
     public let milliseconds: Int64
 
+    /// Creates an instant.
+    ///
     /// - Parameter milliseconds: since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
@@ -22,6 +24,9 @@ public struct Instant: Hashable, Comparable, Sendable {
     public static func < (a: Instant, b: Instant) -> Bool { a.milliseconds < b.milliseconds }
 
     /// The instant `milliseconds` later, or earlier when negative.
+    ///
+    /// - Parameter milliseconds: the distance; negative for an earlier instant.
+    /// - Returns: the moved instant.
     public func advanced(byMilliseconds milliseconds: Int64) -> Instant {
         Instant(milliseconds: self.milliseconds + milliseconds)
     }
@@ -37,6 +42,11 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 
     /// The time from `earlier` to `later`; negative when they are the other way round.
+    ///
+    /// - Parameters:
+    ///   - later: the end of the time.
+    ///   - earlier: its start.
+    /// - Returns: the duration, in whole milliseconds.
     public static func - (later: Instant, earlier: Instant) -> Duration {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
@@ -55,7 +65,7 @@ extension Duration {
 }
 
 extension Instant {
-    /// The instant of a date and a time of day in UTC; nil when there is none.
+    /// The instant of a date and a time of day in UTC; nil if there is none.
     init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int = 0) {
         guard let date = CivilDate(year: year, month: month, day: day),
             0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that are not what their format says they must be: what was wrong, and where.
+/// An error in bytes that violate their format, with its description and position.
 public struct Malformed: Error, Equatable, CustomStringConvertible {
     /// A lower-case phrase without a period, such as "MP3 header names a reserved bit rate". Never content of the bytes.
     public let what: String
@@ -10,7 +10,7 @@ public struct Malformed: Error, Equatable, CustomStringConvertible {
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - what: what is wrong, as a lower-case sentence without a period.
+    ///   - what: the error, as a lower-case sentence without a period.
     ///   - offset: bytes from the start of the input.
     public init(_ what: String, at offset: Int) {
         self.what = what

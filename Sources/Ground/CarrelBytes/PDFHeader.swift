@@ -9,12 +9,12 @@ package enum PDFHeader {
     /// Bytes from the beginning of a file that ``isIn(_:)`` looks at.
     package static let window = lastOffset + mark.count
 
-    /// Whether the first bytes of a file are those of a PDF document.
+    /// Whether a file that begins with these bytes is a PDF document.
     package static func isIn(_ head: [UInt8]) -> Bool {
         begins(head, mark[...])
     }
 
-    /// Whether a viewer may take the first bytes of a file for those of a PDF document: PDFium does without the hyphen.
+    /// Whether a viewer may treat a file that begins with these bytes as a PDF document: PDFium does not require the hyphen.
     package static func mayBeIn(_ head: [UInt8]) -> Bool {
         begins(head, mark.dropLast())
     }

@@ -2,42 +2,63 @@
 
 extension RawSpan {
     /// The byte at `offset`. Traps when `offset` is outside the span.
+    ///
+    /// - Parameter offset: the byte's index.
+    /// - Returns: the byte.
     @inlinable
     public func u8(at offset: Int) -> UInt8 {
         unsafe unsafeLoad(fromByteOffset: checked(offset, 1), as: UInt8.self)
     }
 
     /// The big-endian 16-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u16(at offset: Int) -> UInt16 {
         unsafe UInt16(bigEndian: unsafeLoadUnaligned(fromByteOffset: checked(offset, 2), as: UInt16.self))
     }
 
     /// The big-endian 32-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u32(at offset: Int) -> UInt32 {
         unsafe UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: checked(offset, 4), as: UInt32.self))
     }
 
     /// The big-endian 64-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u64(at offset: Int) -> UInt64 {
         unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: checked(offset, 8), as: UInt64.self))
     }
 
     /// The little-endian 16-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u16le(at offset: Int) -> UInt16 {
         u16(at: offset).byteSwapped
     }
 
     /// The little-endian 32-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u32le(at offset: Int) -> UInt32 {
         u32(at: offset).byteSwapped
     }
 
     /// The little-endian 64-bit number at `offset`. Traps when it does not lie inside the span.
+    ///
+    /// - Parameter offset: the index of the first byte.
+    /// - Returns: the number.
     @inlinable
     public func u64le(at offset: Int) -> UInt64 {
         u64(at: offset).byteSwapped
@@ -49,7 +70,12 @@ extension RawSpan {
         return offset
     }
 
-    /// Whether the bytes at `offset` are these ASCII characters; false when they do not fit.
+    /// Whether the bytes at `offset` are these ASCII characters; false if they do not fit.
+    ///
+    /// - Parameters:
+    ///   - text: ASCII characters.
+    ///   - offset: the index of the first byte.
+    /// - Returns: true if they are equal.
     @inlinable
     public func matches(_ text: StaticString, at offset: Int) -> Bool {
         let count = text.utf8CodeUnitCount
@@ -74,6 +100,8 @@ extension Array where Element == UInt8 {
     }
 
     /// Appends the big-endian bytes of `value`.
+    ///
+    /// - Parameter value: the number to append.
     @inlinable
     public mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }

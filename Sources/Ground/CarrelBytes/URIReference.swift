@@ -32,7 +32,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         path = rest
     }
 
-    /// A part with its escapes replaced (RFC 3986 §2.1); nil when an escape is not one, or the bytes are not UTF-8.
+    /// A part with its escapes replaced (RFC 3986 §2.1); nil if an escape is invalid, or the bytes are not UTF-8.
     package static func percentDecoded(_ text: some StringProtocol) -> String? {
         var out: [UInt8] = []
         var rest = Substring(text).utf8
@@ -54,7 +54,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     /// The target of a reference (RFC 3986 §5.2).
     ///
     /// - Parameter reference: absolute or relative.
-    /// - Returns: the target; relative when this one is.
+    /// - Returns: the target; relative if this reference is.
     package func resolving(_ reference: URIReference) -> URIReference {
         var target = reference
         if reference.scheme != nil {
@@ -82,7 +82,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - reference: absolute or relative.
-    ///   - base: the address of the document that contains it; nil or empty leaves the reference as it is.
+    ///   - base: the address of the document that contains it; nil or empty leaves the reference unchanged.
     /// - Returns: the address.
     package static func resolve(_ reference: String, against base: String?) -> String {
         guard let base, !base.isEmpty else { return reference }
@@ -107,7 +107,8 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         return String(path[...slash]) + other
     }
 
-    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root is dropped, at the beginning of a relative path it is kept.
+    /// A path without `.` and `..` (RFC 3986 §5.2.4); `..` above the root is dropped, at the beginning of a relative path it is
+    /// kept.
     private static func withoutDots(_ path: Substring) -> Substring {
         guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
         let isRooted = path.utf8.first == UInt8(ascii: "/")
@@ -118,7 +119,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
             switch segment {
             case ".": if isLast { parts.append("") }
             case "..":
-                // above the beginning of a relative path it stays: only the base that comes later tells
+                // kept above the start of a relative path: only the later base resolves it
                 if let last = parts.last, last != ".." { parts.removeLast() } else if !isRooted { parts.append("..") }
                 if isLast { parts.append("") }
             default: parts.append(segment)
@@ -127,7 +128,7 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
         return Substring((isRooted ? "/" : "") + parts.joined(separator: "/"))
     }
 
-    /// The colon behind a scheme (RFC 3986 §3.1).
+    /// The colon after a scheme (RFC 3986 §3.1).
     private static func schemeEnd(_ text: Substring) -> Substring.Index? {
         for index in text.utf8.indices {
             switch text.utf8[index] {

@@ -18,7 +18,7 @@ package struct AESBlock: Sendable, Hashable {
     }
 
     /// Reads 16 bytes, or 8 that zeros follow on the right, as Common Encryption writes initialization vectors (ISO/IEC 23001-7
-    /// §9.1); nil when `bytes` has another length.
+    /// §9.1); nil if `bytes` has another length.
     package init?(_ bytes: RawSpan) {
         guard bytes.byteCount == 16 || bytes.byteCount == 8 else { return nil }
         high = bytes.u64(at: 0)

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelThreads
 
-/// AES-256 in CBC mode, decrypting whole blocks from wherever they lie in a message (NIST SP 800-38A §6.2).
+/// AES-256 in CBC mode, decrypting whole blocks from any position in a message (NIST SP 800-38A §6.2).
 ///
 /// The padding is left on: formats differ in it. Any number of threads may use one value concurrently.
 package final class AESCBCBlocks: Sendable {
@@ -11,7 +11,7 @@ package final class AESCBCBlocks: Sendable {
     package static let blockSize = 16
 
     private let key: Secret
-    /// An idle context: to expand the key costs more than a small range.
+    /// An idle context: expanding the key costs more than a small range.
     private let idle = Locked<CipherContext?>(nil)
 
     /// - Parameter key: 32 bytes.
@@ -21,14 +21,14 @@ package final class AESCBCBlocks: Sendable {
         self.key = key
     }
 
-    /// Decrypts blocks and appends the wanted part.
+    /// Decrypts blocks and appends the requested part.
     ///
     /// - Parameters:
-    ///   - cipher: the block before the first wanted one (or the initialization vector), then at least one block.
-    ///   - skipped: bytes of the first wanted block that are not wanted, 0...15.
-    ///   - dropped: bytes of the last block that are not wanted, 0...15.
-    ///   - out: gets the bytes appended.
-    /// - Throws: `length` when the cipher text is not whole blocks, `refused`.
+    ///   - cipher: the block before the first requested one (or the initialization vector), then at least one block.
+    ///   - skipped: the number of leading bytes to skip, 0...15.
+    ///   - dropped: the number of trailing bytes to drop, 0...15.
+    ///   - out: receives the bytes.
+    /// - Throws: `length` if the cipher text is not whole blocks, `refused`.
     package func decrypt(
         _ cipher: RawSpan,
         skipping skipped: Int = 0,
@@ -41,7 +41,7 @@ package final class AESCBCBlocks: Sendable {
             throw CryptoError(.length, "the cipher text is not whole blocks")
         }
         var context = try context(iv: [UInt8](copying: cipher.extracting(0..<size)))
-        // blocks that are wanted whole go where they belong; the others by way of a block of their own
+        // whole blocks are decrypted into place; partial blocks through a separate buffer
         let first = skipped == 0 ? 0 : size
         let last = dropped == 0 ? count : max(first, count - size)
         var isDone = true

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// AES-128 or AES-256 in CBC mode with PKCS#7 padding, decrypting (NIST SP 800-38A §6.2, RFC 5652 §6.3).
 ///
 /// CBC does not notice altered cipher text: padding that is right proves nothing.
@@ -28,7 +30,7 @@ package struct AESCBCDecryptor: ~Copyable, Sendable {
 
     /// Appends the last 0 to 15 bytes without their padding. Traps when `out` has less room than 15 bytes.
     ///
-    /// - Throws: `length` when the cipher text was not one or more whole blocks, `padding` when it ends in no padding.
+    /// - Throws: `length` if the cipher text was not one or more whole blocks, `padding` when it ends in no padding.
     package consuming func finish(into out: inout OutputRawSpan) throws(CryptoError) {
         guard total > 0, total & 15 == 0 else {
             throw CryptoError(.length, "the cipher text does not end with a whole block")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// AES-128 or AES-256 in CBC mode with PKCS#7 padding (NIST SP 800-38A §6.2, RFC 5652 §6.3), as HLS encrypts segments
 /// (RFC 8216 §4.3.2.4). Plain text goes in as it comes; cipher text comes out in whole blocks.
 package struct AESCBCEncryptor: ~Copyable, Sendable {

@@ -14,7 +14,7 @@ package enum AESCBCKeyBlock {
     /// - Parameters:
     ///   - key: 16 bytes.
     ///   - wrapper: 32 bytes.
-    ///   - iv: 16 bytes; another for each key under one wrapper.
+    ///   - iv: 16 bytes; different for each key under one wrapper.
     /// - Returns: 16 bytes.
     /// - Throws: `crypto.length`, `crypto.key-length`, `crypto.iv-length`, `crypto.refused`.
     package static func encrypt(_ key: Secret, under wrapper: Secret, iv: [UInt8]) throws(CryptoError) -> [UInt8] {
@@ -27,8 +27,8 @@ package enum AESCBCKeyBlock {
     /// - Parameters:
     ///   - block: 16 bytes.
     ///   - wrapper: 32 bytes.
-    ///   - iv: the 16 bytes it was encrypted with.
-    /// - Returns: 16 bytes; other ones under another wrapper.
+    ///   - iv: the 16 bytes used for encryption.
+    /// - Returns: 16 bytes; different bytes under another wrapper.
     /// - Throws: `crypto.length`, `crypto.key-length`, `crypto.iv-length`, `crypto.refused`.
     package static func decrypt(_ block: RawSpan, under wrapper: Secret, iv: [UInt8]) throws(CryptoError) -> Secret {
         var context = try context(wrapper, iv, encrypt: false)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelThreads
 
-/// AES-256 in counter mode (NIST SP 800-38A §6.5) under one key, for any number of texts on any thread, with the counter of GCM: 12
-/// bytes of nonce and 4 that count from 2 on. It does not detect altered bytes: the caller authenticates them.
+/// AES-256 in counter mode (NIST SP 800-38A §6.5) under one key, for any number of texts on any thread, with the counter of GCM:
+/// 12 bytes of nonce and 4 that count from 2. It does not detect altered bytes: the caller authenticates them.
 ///
 /// The key is expanded once, which takes longer than a short text.
 package final class AESCounter: Sendable {
@@ -17,12 +18,12 @@ package final class AESCounter: Sendable {
         context = Locked(try unsafe CipherContext(OpenSSL.shared.aes256Counter, key: key, iv: start, encrypt: true))
     }
 
-    /// Encrypts bytes, or decrypts them: both are the same.
+    /// Encrypts or decrypts bytes: both are the same operation.
     ///
     /// - Parameters:
     ///   - bytes: the plain text, or the cipher text.
     ///   - nonce: 12 bytes, never twice under one key.
-    /// - Returns: as many bytes.
+    /// - Returns: the same number of bytes.
     /// - Throws: `ivLength`, or `refused`.
     package func apply(to bytes: RawSpan, nonce: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard nonce.count == 12 else { throw CryptoError(.ivLength, "the nonce of the counter mode has 12 bytes") }

@@ -17,7 +17,7 @@ package enum AESGCM {
     ///   - key: 32 bytes.
     ///   - nonce: 12 bytes, never used twice with a key.
     ///   - associated: protected from change, and not encrypted.
-    /// - Returns: as many bytes as `plaintext` has, and the tag behind them.
+    /// - Returns: as many bytes as `plaintext` has, followed by the tag.
     /// - Throws: `crypto.key-length`, `crypto.iv-length`, `crypto.refused`.
     package static func seal(
         _ plaintext: RawSpan,
@@ -37,13 +37,13 @@ package enum AESGCM {
         return sealed
     }
 
-    /// Decrypts what `seal` returned.
+    /// Decrypts the result of `seal`.
     ///
     /// - Parameters:
-    ///   - sealed: with the tag behind it.
+    ///   - sealed: the ciphertext, followed by the tag.
     ///   - key: 32 bytes.
-    ///   - nonce: the 12 bytes it was sealed with.
-    ///   - associated: the bytes it was sealed with.
+    ///   - nonce: the 12 bytes used for sealing.
+    ///   - associated: the bytes used for sealing.
     /// - Returns: the content.
     /// - Throws: `crypto.integrity` for another key, nonce or associated bytes, and for altered bytes; `crypto.length`.
     package static func open(

@@ -42,7 +42,7 @@ package enum AESKeyWrap {
         }
         var context = try context(wrapper, encrypt: false)
         let count = wrapped.byteCount - 8
-        // the library works in the place of the whole input
+        // the library works in place of the whole input
         let room = unsafe Secret(count: count + 8) { unsafe context.transform(wrapped, into: $0) == count }
         guard let room else { throw CryptoError(.integrity, "the wrapped key is not what was wrapped under this key") }
         return room.withBytes { Secret(copying: $0.extracting(first: count)) }

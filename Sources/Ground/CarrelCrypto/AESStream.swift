@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
-/// AES-128 or AES-256 under one content key, which changes bytes where they lie: the ciphers of Common Encryption, DCF, HLS and
+/// AES-128 or AES-256 under one content key, which changes bytes in place: the ciphers of Common Encryption, DCF, HLS and
 /// transport streams (NIST SP 800-38A §6.2, §6.5; ISO/IEC 23001-7 §9, §10).
 ///
-/// One value expands its key once and serves any number of messages, one after the other. `start` begins a message; each `apply` goes
-/// on behind the bytes of the one before it. No call allocates. None notices altered bytes.
+/// One value expands its key once and serves any number of messages, one after another. `start` begins a message; each `apply`
+/// continues after the bytes of the previous one. No call allocates. Altered bytes are not detected.
 ///
 /// ```swift
 /// var cipher = try AESStream(.counter, key: key)
@@ -35,9 +36,9 @@ package struct AESStream: ~Copyable, Sendable {
     /// Expands a key.
     ///
     /// - Parameters:
-    ///   - mode: what to do.
+    ///   - mode: the operation.
     ///   - key: 16 or 32 bytes.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    /// - Throws: `keyLength`, or `refused` if there is no memory.
     package init(_ mode: Mode, key: Secret) throws(CryptoError) {
         context = try Self.context(mode, key)
         gathered = PatternBuffer()
@@ -66,11 +67,11 @@ package struct AESStream: ~Copyable, Sendable {
         context.restart(iv)
     }
 
-    /// Changes bytes where they lie.
+    /// Encrypts or decrypts bytes in place.
     ///
     /// - Parameters:
-    ///   - bytes: holds them.
-    ///   - range: which of them; in CBC only the whole blocks of it are changed. Traps when it does not lie in `bytes`.
+    ///   - bytes: the buffer.
+    ///   - range: the range to change; in CBC only its whole blocks are changed. Traps if it exceeds `bytes`.
     package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
         unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -79,12 +80,13 @@ package struct AESStream: ~Copyable, Sendable {
         }
     }
 
-    /// Changes the encrypted blocks of a protected range where they lie; the others are passed over and use up nothing.
+    /// Encrypts or decrypts the pattern's blocks of a protected range in place; other blocks are skipped without advancing the
+    /// cipher.
     ///
     /// - Parameters:
-    ///   - bytes: holds them.
-    ///   - range: a protected range; the pattern starts again with it. Traps when it does not lie in `bytes`.
-    ///   - pattern: which of its blocks are encrypted.
+    ///   - bytes: the buffer.
+    ///   - range: a protected range; the pattern starts again with it. Traps if it exceeds `bytes`.
+    ///   - pattern: the pattern of encrypted blocks.
     package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, pattern: BlockPattern) {
         guard !pattern.isWhole else { return apply(to: &bytes, in: range.lowerBound..<range.upperBound - range.count % 16) }
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
@@ -172,7 +174,7 @@ extension CipherContext {
         precondition(done == 1, "the cipher does not start again")
     }
 
-    /// Changes `count` bytes where they lie.
+    /// Encrypts or decrypts `count` bytes in place.
     fileprivate mutating func transform(_ start: UnsafeMutableRawPointer, _ count: Int) {
         var at = unsafe start.assumingMemoryBound(to: UInt8.self)
         var left = count

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which blocks of a protected range are encrypted: `crypt` blocks, then `skip` clear ones, over and over (ISO/IEC 23001-7 §9.6).
+/// The encrypted blocks of a protected range: `crypt` blocks, then `skip` clear ones, repeated (ISO/IEC 23001-7 §9.6).
 ///
-/// The bytes behind the last whole block stay clear. Of encrypted blocks at the end of a range as many are encrypted as are there.
+/// The bytes after the last whole block stay clear. If a range ends within a run of encrypted blocks, the existing blocks are
+/// encrypted.
 package struct BlockPattern: Sendable, Hashable {
     /// Encrypted blocks of a turn.
     package var crypt: Int

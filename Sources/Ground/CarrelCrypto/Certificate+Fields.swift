@@ -4,7 +4,7 @@ import COpenSSL
 import CarrelBytes
 
 extension Certificate {
-    /// The serial number, big-endian, without a sign; empty where it is negative.
+    /// The serial number, big-endian, without a sign; empty if it is negative.
     package var serial: [UInt8] {
         defer { ERR_clear_error() }
         guard let number = unsafe ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nil) else { return [] }
@@ -16,7 +16,7 @@ extension Certificate {
         }
     }
 
-    /// The subject's common name; nil when it has none, several, or one that is not text.
+    /// The subject's common name; nil if it has none, several, or one that is not text.
     package var commonName: String? {
         defer { ERR_clear_error() }
         let name = unsafe X509_get_subject_name(certificate)
@@ -44,7 +44,7 @@ extension Certificate {
     /// The SHA-256 digest of its encoding, as `x5t#S256` names it (RFC 7515 §4.1.8).
     package var thumbprint: [UInt8] { SHA256.hash(der.rawSpan) }
 
-    /// The one URI among its alternative names; nil when there is none, or more than one name.
+    /// The one URI among its alternative names; nil if there is none, or more than one name.
     package var identifier: String? {
         guard let value = value(ofExtension: "2.5.29.17"), let names = DER.content(0x30, value),
             let uri = DER.content(0x86, names)
@@ -52,7 +52,8 @@ extension Certificate {
         return String(validating: uri, as: UTF8.self)
     }
 
-    /// The description of the subject among its attributes (RFC 4519 §2.5, RFC 5280 §4.2.1.8); nil when there is none, or more than that.
+    /// The description of the subject among its attributes (RFC 4519 §2.5, RFC 5280 §4.2.1.8); nil if there is none, or more than
+    /// that.
     package var subjectDescription: String? {
         let type = DER.objectIdentifier(Self.descriptionType)
         guard let value = value(ofExtension: "2.5.29.9"), let list = DER.content(0x30, value),
@@ -62,8 +63,8 @@ extension Certificate {
         return String(validating: text, as: UTF8.self)
     }
 
-    /// The key of a certificate in DER, as its `SubjectPublicKeyInfo`, without reading the rest: for certificates that were verified before,
-    /// because the library takes longer to read one than to verify a signature.
+    /// The key of a certificate in DER, as its `SubjectPublicKeyInfo`, without reading the rest: for certificates that were
+    /// verified before, because the library takes longer to read one than to verify a signature.
     ///
     /// - Throws: `crypto.certificate`.
     package static func subjectPublicKeyInfo(ofKnown der: [UInt8]) throws(CryptoError) -> [UInt8] {

@@ -6,7 +6,7 @@ package import CarrelBytes
 extension Certificate {
     /// The key that it is for, in DER (`SubjectPublicKeyInfo`, RFC 5280 §4.1.2.7).
     ///
-    /// - Returns: empty where the library cannot write it.
+    /// - Returns: empty if the library cannot write it.
     package var subjectPublicKeyInfo: [UInt8] {
         defer { ERR_clear_error() }
         let key = unsafe X509_get_X509_PUBKEY(certificate)
@@ -31,7 +31,7 @@ extension Certificate {
         return unsafe withKey(subjectPublicKeyInfo) { key in unsafe X509_verify(certificate, key) == 1 }
     }
 
-    /// The instants at which it is valid, both ends included; nil where they cannot be read.
+    /// The instants at which it is valid, both ends included; nil if they cannot be read.
     package var validity: ClosedRange<Instant>? {
         var (start, end): (Int64, Int64) = (0, 0)
         guard unsafe copenssl_seconds(X509_get0_notBefore(certificate), &start) == 1,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 extension Certificate {
     /// The certificates in a file: one in DER, or any number in PEM (RFC 7468 §5).
     ///
-    /// - Throws: `crypto.certificate` when there is none, or one cannot be read.
+    /// - Throws: `crypto.certificate` if there is none, or one cannot be read.
     package static func all(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {
         if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
         guard let objects = PEM.objects("CERTIFICATE", in: bytes) else {

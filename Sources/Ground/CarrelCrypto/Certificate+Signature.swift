@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// How a document is signed with the key of a certificate that it carries.
+/// A signature algorithm of documents that include the signer's certificate.
 package enum CertificateSignature: Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 §8.2), under a key of 2,048 to 8,192 bits.
     case rsaSHA256
@@ -14,10 +14,10 @@ extension Certificate {
     /// Whether a signature over a message was made with the private half of this certificate's key.
     ///
     /// - Parameters:
-    ///   - signature: as its algorithm writes it.
-    ///   - message: all of it.
-    ///   - algorithm: the only one that is tried.
-    /// - Returns: false for every other signature, and where the key is of another kind.
+    ///   - signature: the signature in the algorithm's encoding.
+    ///   - message: the whole message.
+    ///   - algorithm: the only accepted algorithm.
+    /// - Returns: false for every other signature, and for a key of another kind.
     package func isValid(_ signature: [UInt8], for message: RawSpan, by algorithm: CertificateSignature) -> Bool {
         defer { ERR_clear_error() }
         guard let key = unsafe X509_get0_pubkey(certificate) else { return false }

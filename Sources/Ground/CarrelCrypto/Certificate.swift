@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// An X.509 certificate (RFC 5280), read and not yet verified: ``CertificateRoots`` verifies it.
 @safe
@@ -10,7 +11,7 @@ package final class Certificate: @unchecked Sendable {  // the library locks wha
     /// The longest encoding that is read, in bytes.
     package static let maxByteCount = 16_384
 
-    /// Reads one certificate in DER, with nothing behind it.
+    /// Reads one certificate in DER, with nothing after it.
     ///
     /// - Throws: `crypto.certificate`.
     package init(der bytes: [UInt8]) throws(CryptoError) {
@@ -31,7 +32,7 @@ package final class Certificate: @unchecked Sendable {  // the library locks wha
         unsafe self.certificate = certificate
     }
 
-    /// One that the library holds, and goes on holding beside this.
+    /// Shares a certificate that the library continues to hold.
     init(sharing certificate: OpaquePointer) {
         unsafe X509_up_ref(certificate)
         unsafe self.certificate = certificate
@@ -43,7 +44,7 @@ package final class Certificate: @unchecked Sendable {  // the library locks wha
 
     /// The key that the certificate is for.
     ///
-    /// - Throws: `crypto.key` when it is of a kind that ``PublicKey`` does not know.
+    /// - Throws: `crypto.key` if it is of a kind that ``PublicKey`` does not know.
     package func publicKey() throws(CryptoError) -> PublicKey {
         guard let key = unsafe X509_get_pubkey(certificate) else {
             ERR_clear_error()

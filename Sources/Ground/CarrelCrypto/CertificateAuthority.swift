@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Issues certificates and lists of revoked ones (RFC 5280), signed with ECDSA on P-256 and SHA-256.
+/// Issues certificates and revocation lists (RFC 5280), signed with ECDSA on P-256 and SHA-256.
 package struct CertificateAuthority: Sendable {
     /// Its own certificate, in DER.
     package let certificate: [UInt8]
@@ -13,7 +13,7 @@ package struct CertificateAuthority: Sendable {
     /// - Parameters:
     ///   - certificate: in DER, for `key`.
     ///   - key: its private key.
-    /// - Throws: `crypto.certificate` when the certificate is for another key, or cannot be read.
+    /// - Throws: `crypto.certificate` if the certificate is for another key, or cannot be read.
     package init(certificate: [UInt8], key: P256.PrivateKey) throws(CryptoError) {
         let read = try Certificate(der: certificate)
         guard read.subjectPublicKeyInfo == key.publicKey.subjectPublicKeyInfo, let name = read.commonName else {
@@ -31,7 +31,7 @@ package struct CertificateAuthority: Sendable {
     ///   - key: the private key.
     ///   - validity: both ends included, to the second.
     /// - Returns: the authority.
-    /// - Throws: `crypto.certificate` when the certificate cannot be made.
+    /// - Throws: `crypto.certificate` if the certificate cannot be made.
     package static func root(name: String, key: P256.PrivateKey, validity: ClosedRange<Instant>) throws(CryptoError)
         -> CertificateAuthority
     {
@@ -50,9 +50,9 @@ package struct CertificateAuthority: Sendable {
     package enum Kind: Sendable, Equatable {
         /// Signing certificates; at most `pathLength` authorities below it.
         case authority(pathLength: UInt64)
-        /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name; `description` is a text
-        /// about the subject (RFC 4519 §2.5 in RFC 5280 §4.2.1.8). An object identifier of its own would need a registered arc: those of
-        /// UUIDs have numbers of 128 bits, at which GnuTLS refuses the whole certificate.
+        /// Signing, and proving an identity to a TLS server. `identifier` is a URI that becomes the alternative name;
+        /// `description` is a text about the subject (RFC 4519 §2.5 in RFC 5280 §4.2.1.8). A dedicated object identifier would
+        /// need a registered arc: UUID arcs have 128-bit numbers, with which GnuTLS refuses the whole certificate.
         case client(identifier: String, description: String)
         /// Key agreement.
         case agreement
@@ -64,9 +64,9 @@ package struct CertificateAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - subject: its common name.
-    ///   - publicKey: the key that it is for.
+    ///   - publicKey: the subject's key.
     ///   - validity: both ends included, to the second.
-    ///   - kind: what it is for.
+    ///   - kind: its purpose.
     /// - Returns: the certificate in DER.
     package func issue(subject: String, publicKey: P256.PublicKey, validity: ClosedRange<Instant>, kind: Kind) -> [UInt8] {
         Self.certificate(
@@ -94,8 +94,8 @@ package struct CertificateAuthority: Sendable {
     /// Issues the list of its revoked certificates in DER (RFC 5280 §5).
     ///
     /// - Parameters:
-    ///   - number: larger than that of every list before it.
-    ///   - revoked: all that have not expired.
+    ///   - number: larger than the number of every earlier list.
+    ///   - revoked: all revoked certificates that have not expired.
     ///   - thisUpdate: the time of the list.
     ///   - nextUpdate: the time of the next list.
     /// - Returns: the list in DER.

@@ -10,7 +10,7 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
 
     /// Trusts these, and nothing else: not the system's authorities.
     ///
-    /// - Throws: `crypto.certificate` when there is none.
+    /// - Throws: `crypto.certificate` if there is none.
     package init(_ roots: [Certificate]) throws(CryptoError) {
         guard !roots.isEmpty else { throw CryptoError(.certificate, "no certificate is trusted") }
         let store = unsafe OpenSSL.present(X509_STORE_new())
@@ -27,10 +27,10 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
     ///
     /// - Parameters:
     ///   - leaf: the certificate to verify.
-    ///   - intermediates: what may lie between.
+    ///   - intermediates: candidates between the leaf and the root.
     ///   - instant: the time at which all have to be valid.
-    /// - Returns: the way from the leaf to the root, both included: of what was offered, only what counted.
-    /// - Throws: `crypto.untrusted`, which says what the library found.
+    /// - Returns: the path from the leaf to the root, both included, without unused candidates.
+    /// - Throws: `crypto.untrusted`, with the library's finding.
     @discardableResult
     package func verify(
         _ leaf: Certificate,
@@ -70,11 +70,11 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
         return path
     }
 
-    /// Checks who signed something: that their certificate is for signing, leads to a root and has the marks that it should.
+    /// Verifies a signer: its certificate must be for signing, lead to a root and have the required extensions.
     ///
     /// - Parameters:
-    ///   - signer: the certificate whose key signed.
-    ///   - others: a heap of certificates, of which only the way to the root says anything.
+    ///   - signer: the signer's certificate.
+    ///   - others: further certificates, of which only the path to the root counts.
     ///   - instant: the time at which all have to be valid.
     ///   - leafMarker: an extension that the signer's certificate must have.
     ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.

@@ -11,7 +11,7 @@ package struct CertificationRequest: Sendable {
     /// The longest request that is read, in bytes.
     package static let maxByteCount = 4096
 
-    /// Reads a request in DER, with nothing behind it, and checks its signature. Its subject and the extensions that it asks for are not
+    /// Reads a request in DER, with nothing after it, and checks its signature. Its subject and requested extensions are not
     /// read: the authority decides on both.
     ///
     /// - Throws: `crypto.request` unless it has a key on P-256 and is signed with that key, with SHA-256.

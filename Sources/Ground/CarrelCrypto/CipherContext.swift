@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.
 @safe
 package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
     let context: OpaquePointer
 
-    /// - Throws: `refused` when OpenSSL does not take the cipher.
+    /// - Throws: `refused` if OpenSSL does not take the cipher.
     init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {
         guard let context = unsafe EVP_CIPHER_CTX_new() else { throw CryptoError(.refused, "the cipher has no memory") }
         unsafe EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
@@ -29,7 +30,7 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
         unsafe EVP_CIPHER_CTX_free(context)
     }
 
-    /// Takes and gives whole blocks from now on, whatever is in them.
+    /// Disables padding: only whole blocks are processed.
     mutating func leavePadding() { unsafe EVP_CIPHER_CTX_set_padding(context, 0) }
 
     /// Starts again with the same key.
@@ -87,7 +88,7 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
         }
     }
 
-    /// Transforms `input` whole into `target` and returns the bytes written, or nil when the cipher refuses.
+    /// Transforms `input` whole into `target` and returns the bytes written, or nil if the cipher refuses.
     package mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
         unsafe input.withUnsafeBytes { input in
             var written: CInt = 0

@@ -7,8 +7,8 @@ package enum ConcatKDF {
     ///
     /// - Parameters:
     ///   - secret: the shared secret of a key agreement.
-    ///   - otherInfo: what the key is for, encoded as the protocol says.
-    ///   - count: bytes of the key.
+    ///   - otherInfo: the purpose of the key, encoded as the protocol defines.
+    ///   - count: the length of the key in bytes.
     /// - Returns: the key.
     package static func sha256(secret: Secret, otherInfo: [UInt8], count: Int) -> Secret {
         let context = unsafe OpenSSL.present(EVP_KDF_CTX_new(OpenSSL.shared.concatKDF))

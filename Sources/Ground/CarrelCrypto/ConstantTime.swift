@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// Whether two runs of bytes are the same, in a time that tells only their counts.
+/// Whether two byte sequences are equal, in a time that depends only on their lengths.
 package func constantTimeEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
     guard a.byteCount == b.byteCount else { return false }
     return unsafe a.withUnsafeBytes { a in

@@ -2,29 +2,18 @@
 
 package import CarrelBytes
 
-/// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.
-package struct CryptoError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<CryptoError>
-
-    /// The kind of failure; errors with the same code are equal.
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    package init(_ code: Code, _ message: String = "") {
-        self.code = code
-        self.message = message
-    }
-
-    /// A lower-case sentence for people.
-    package var description: String { message }
+/// The domain of ``CryptoError``.
+package enum CryptoErrorDomain: ErrorDomain {
+    package static let describesCode = false
 }
+
+/// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.
+package typealias CryptoError = CodedFailure<CryptoErrorDomain>
 
 extension ErrorCode where Failure == CryptoError {
     /// The last block does not end in PKCS#7 padding: the wrong key, or altered cipher text.
     package static var padding: Self { Self("crypto.padding") }
-    /// The input cannot be as long as it is.
+    /// The input has an invalid length.
     package static var length: Self { Self("crypto.length") }
     /// A key has a length the algorithm does not have.
     package static var keyLength: Self { Self("crypto.key-length") }

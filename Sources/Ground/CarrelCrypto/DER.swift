@@ -53,7 +53,7 @@ enum DER {
         return value(0x06, content)
     }
 
-    /// A time (RFC 5280 §4.1.2.5): of two digits for the year before 2050, of four from then on.
+    /// A time (RFC 5280 §4.1.2.5): with a two-digit year before 2050, and a four-digit year from then on.
     static func time(_ instant: Instant) -> [UInt8] {
         let digits = instant.description.utf8.prefix(19).filter { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         let isShort = digits.lexicographicallyPrecedes("2050".utf8)

@@ -2,13 +2,13 @@
 
 import COpenSSL
 
-/// Keys made from a secret for one purpose each (RFC 5869).
+/// Derivation of keys from a secret, one for each purpose (RFC 5869).
 package enum HKDF {
     /// - Parameters:
     ///   - secret: input keying material; not a password.
     ///   - salt: may be empty.
-    ///   - info: what the key is for; different texts give independent keys.
-    ///   - count: bytes wanted, 1...8160.
+    ///   - info: the purpose of the key; different texts give independent keys.
+    ///   - count: the length of the key in bytes, 1...8160.
     /// - Returns: the derived key.
     package static func sha256(secret: Secret, salt: [UInt8], info: String, count: Int) -> Secret {
         sha256(secret: secret, salt: salt, info: Array(info.utf8), count: count)
@@ -17,8 +17,8 @@ package enum HKDF {
     /// - Parameters:
     ///   - secret: input keying material; not a password.
     ///   - salt: may be empty.
-    ///   - info: what the key is for; different bytes give independent keys.
-    ///   - count: bytes wanted, 1...8160.
+    ///   - info: the purpose of the key; different bytes give independent keys.
+    ///   - count: the length of the key in bytes, 1...8160.
     /// - Returns: the derived key.
     package static func sha256(secret: Secret, salt: [UInt8], info: [UInt8], count: Int) -> Secret {
         precondition(1...(255 * 32) ~= count, "HKDF gives 1 to 8160 bytes")

@@ -31,7 +31,7 @@ package struct HMACSHA1: ~Copyable {
         unsafe EVP_MAC_CTX_free(context)
     }
 
-    /// Takes the next bytes of the message.
+    /// Hashes the next bytes of the message.
     package mutating func update(_ bytes: RawSpan) {
         let done = unsafe bytes.withUnsafeBytes { bytes in
             unsafe EVP_MAC_update(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)

@@ -76,7 +76,7 @@ private final class MACContext: @unchecked Sendable {  // used only by the threa
     func digest(_ message: RawSpan, into tag: UnsafeMutablePointer<UInt8>?) {
         let done = unsafe message.withUnsafeBytes { message in
             let start = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            // without a key: start again under the one that is set
+            // without a key: start again with the current key
             return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
                 && EVP_MAC_update(context, start, message.count) == 1
                 && EVP_MAC_final(context, tag, nil, 32) == 1

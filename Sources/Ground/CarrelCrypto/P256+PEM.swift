@@ -24,7 +24,7 @@ extension P256.PrivateKey {
                             rebasing: bytes[offset..<min(offset + Self.lineByteCount, bytes.count)]
                         )
                         guard let from = unsafe line.bindMemory(to: UInt8.self).baseAddress else { continue }
-                        // It ends with a NUL, where the line's end goes.
+                        // It ends with a NUL, which the line break replaces.
                         unsafe out += Int(EVP_EncodeBlock(out, from, CInt(line.count)))
                         unsafe out.pointee = UInt8(ascii: "\n")
                         unsafe out += 1

@@ -131,8 +131,8 @@ package enum P256 {
             return halves
         }
 
-        /// The secret shared with another key: the X coordinate of the product (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a key is
-        /// derived from it.
+        /// The secret shared with another key: the X coordinate of the product (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a
+        /// key is derived from it.
         package func sharedSecret(with other: PublicKey) -> Secret {
             let context = unsafe OpenSSL.present(EVP_PKEY_CTX_new(key, nil))
             defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -183,7 +183,7 @@ package enum P256 {
     }
 }
 
-/// A signature over a message; `digest` is nil where the algorithm has its own.
+/// A signature over a message; `digest` is nil if the algorithm has its own.
 func signed(_ message: RawSpan, with key: OpaquePointer, digest: String?, room: Int) -> [UInt8] {
     let context = unsafe OpenSSL.present(EVP_MD_CTX_new())
     defer { unsafe EVP_MD_CTX_free(context) }

@@ -4,13 +4,13 @@ import COpenSSL
 
 /// Keys made from a password (RFC 8018 §5.2), for what others still make them with. New passwords are for ``Argon2id``.
 package enum PBKDF2 {
-    /// With HMAC-SHA-1.
+    /// Derives a key with HMAC-SHA-1.
     ///
     /// - Parameters:
-    ///   - password: as it was typed.
+    ///   - password: the password as typed.
     ///   - salt: any length.
     ///   - iterations: at least 1.
-    ///   - count: bytes wanted.
+    ///   - count: the number of bytes.
     /// - Returns: the derived bytes.
     package static func sha1(password: Secret, salt: [UInt8], iterations: Int, count: Int) -> Secret {
         let derived = password.withBytes { password in

@@ -7,9 +7,9 @@ enum PEM {
     /// The objects of a kind, in their order.
     ///
     /// - Parameters:
-    ///   - label: such as `CERTIFICATE`.
-    ///   - bytes: a file, which may hold others too.
-    /// - Returns: their DER; nil where one is not closed or not base 64.
+    ///   - label: the label, such as `CERTIFICATE`.
+    ///   - bytes: a file, which may contain other objects too.
+    /// - Returns: their DER; nil if an object is not closed or not base 64.
     static func objects(_ label: String, in bytes: [UInt8]) -> [[UInt8]]? {
         var objects: [[UInt8]] = []
         var body: String?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A key that checks signatures: RSA, or ECDSA on P-256.
 @safe
@@ -9,7 +10,7 @@ package final class PublicKey: @unchecked Sendable {  // the key never changes a
     package let algorithm: SignatureAlgorithm
     let key: OpaquePointer
 
-    /// Takes over a key, and frees it also when it throws.
+    /// Takes ownership of a key, and frees it also if it throws.
     init(owning key: OpaquePointer) throws(CryptoError) {
         switch unsafe EVP_PKEY_get_base_id(key) {
         case EVP_PKEY_RSA where 2048...8192 ~= (unsafe EVP_PKEY_get_bits(key)): algorithm = .rs256
@@ -84,10 +85,10 @@ package final class PublicKey: @unchecked Sendable {  // the key never changes a
     /// Whether `signature` was made over `message` with the private half of this key.
     ///
     /// - Parameters:
-    ///   - signature: for RSA as long as the modulus; for P-256 the 64 bytes of R and S (RFC 7518 §3.4), for
+    ///   - signature: for RSA of the length of the modulus; for P-256 the 64 bytes of R and S (RFC 7518 §3.4), for
     ///     ``isValid(derSignature:for:)`` their DER encoding.
-    ///   - message: all of it.
-    /// - Returns: false for every other signature, whatever its length.
+    ///   - message: the whole message.
+    /// - Returns: false for every other signature of any length.
     package func isValid(_ signature: [UInt8], for message: RawSpan) -> Bool {
         switch algorithm {
         case .rs256: return verify(signature, message)

@@ -25,8 +25,8 @@ package enum Random {
         text(bytes(16), version: 4)
     }
 
-    /// A UUID of a moment (version 7, RFC 9562 §5.7) in lower case: 74 bits of it are random, and later ones sort behind
-    /// earlier ones, so that rows which have it as their key are written one after another.
+    /// A time-ordered UUID (version 7, RFC 9562 §5.7) in lower case: 74 bits are random, and later UUIDs sort after earlier ones,
+    /// so that rows with such keys are written next to each other.
     package static func uuid(at moment: Instant) -> String {
         let milliseconds = UInt64(bitPattern: moment.milliseconds)
         let time = stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> UInt64($0)) }

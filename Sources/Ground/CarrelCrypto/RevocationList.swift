@@ -6,14 +6,14 @@ package import CarrelBytes
 /// A list of certificates that their issuer took back (RFC 5280 §5, and the version 1 of X.509 from before it), read and not yet
 /// verified: ``isSigned(by:)`` verifies it.
 package struct RevocationList: Sendable, Equatable {
-    /// As it was published, in DER.
+    /// The published list, in DER.
     package let der: [UInt8]
     /// When it was made.
     package let thisUpdate: Instant
-    /// When the next one is due at the latest; nil where the issuer does not say.
+    /// The latest time of the next list; nil if the issuer declares none.
     package let nextUpdate: Instant?
-    /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: another party than the issuer
-    /// may have made it.
+    /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: another party than
+    /// the issuer may have made it.
     package let hasWeakDigest: Bool
     /// Whether it declares that a certificate which is not in it may be revoked all the same: it holds only changes, or only
     /// certificates or reasons of some kind, or has a critical extension (RFC 5280 §5.2).
@@ -57,15 +57,16 @@ package struct RevocationList: Sendable, Equatable {
         }
     }
 
-    /// Whether it names the issuer of a certificate as its own. A list of another name does not apply to that certificate, whatever
-    /// key signed it.
+    /// Whether it names the issuer of a certificate as its own. A list of another name does not apply to that certificate,
+    /// whatever key signed it.
     package func isByIssuer(of certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in
             unsafe X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_issuer_name(certificate.certificate)) == 0
         }
     }
 
-    /// Whether a certificate is in it, by its issuer's name and its serial number. Whose list it is must be known by ``isSigned(by:)``.
+    /// Whether a certificate is in it, by its issuer's name and its serial number. Whose list it is must be known by
+    /// ``isSigned(by:)``.
     package func revokes(_ certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in
             var entry: OpaquePointer?

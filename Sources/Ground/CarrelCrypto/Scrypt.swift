@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A key from a passphrase (RFC 7914), slow and large in memory so that guessing is expensive.
 package struct Scrypt: Sendable, Hashable {
@@ -31,14 +32,14 @@ package struct Scrypt: Sendable, Hashable {
         self.parallelism = parallelism
     }
 
-    /// The key of a passphrase.
+    /// Derives the key of a passphrase.
     ///
     /// - Parameters:
-    ///   - passphrase: as it was typed, in UTF-8.
+    ///   - passphrase: the passphrase as typed, in UTF-8.
     ///   - salt: 16 random bytes or more.
-    ///   - count: bytes of the key.
+    ///   - count: the length of the key in bytes.
     /// - Returns: the key.
-    /// - Throws: `crypto.refused` when there is not enough memory.
+    /// - Throws: `crypto.refused` if there is not enough memory.
     package func key(_ passphrase: Secret, salt: [UInt8], count: Int) throws(CryptoError) -> Secret {
         _ = OpenSSL.shared
         defer { ERR_clear_error() }

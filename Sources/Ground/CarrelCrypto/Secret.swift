@@ -10,7 +10,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
     package let count: Int
     private let start: UnsafeMutableRawPointer
 
-    /// Zeroed bytes that `fill` replaces, or nothing when it answers false.
+    /// Creates zeroed bytes that `fill` replaces; nil if it returns false.
     init?(count: Int, filledBy fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
         precondition(count >= 0, "a secret has no negative length")
         self.count = count
@@ -27,7 +27,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
         }
     }
 
-    /// Copies `bytes`; the array itself stays as it is until its memory is used again.
+    /// Copies `bytes`; the array itself keeps them until its memory is reused.
     package convenience init(_ bytes: [UInt8]) {
         self.init(copying: bytes.rawSpan)
     }
@@ -52,7 +52,7 @@ package final class Secret: @unchecked Sendable, Equatable {  // the bytes never
         try unsafe body(RawSpan(_unsafeStart: start, byteCount: count))
     }
 
-    /// Whether the bytes are the same, in a time that tells only their count.
+    /// Whether the bytes are equal, in a time that depends only on their length.
     package static func == (a: Secret, b: Secret) -> Bool {
         a.withBytes { a in b.withBytes { b in constantTimeEqual(a, b) } }
     }

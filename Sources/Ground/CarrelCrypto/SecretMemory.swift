@@ -6,18 +6,18 @@ import Glibc
 
 /// Memory for secrets: its own pages, left out of core dumps.
 ///
-/// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. The messages of players share pages
-/// too, in larger slots; longer secrets get pages of their own. Freed slots are wiped by their owner and used again; their pages are never
-/// given back.
+/// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. The messages of players
+/// share pages too, in larger slots; longer secrets get separate pages. Freed slots are wiped by their owner and used again;
+/// their pages are never released.
 package enum SecretMemory {
     /// Bytes of the largest slot.
     static let slotSize = 4096
     private static let regionSize = 1 << 16
 
-    /// Slots of one size.
+    /// The slots of one size.
     private struct Slots {
         let size: Int
-        /// Addresses of free ones.
+        /// The addresses of free slots.
         let free = Locked<[UInt]>([])
     }
 
@@ -41,7 +41,7 @@ package enum SecretMemory {
         return unsafe start
     }
 
-    /// Takes back memory that `allocate` gave for the same `count`, already wiped.
+    /// Frees memory from `allocate` with the same `count`, already wiped.
     static func free(_ start: UnsafeMutableRawPointer, _ count: Int) {
         guard let slots = slots(count) else {
             unsafe munmap(start, count)

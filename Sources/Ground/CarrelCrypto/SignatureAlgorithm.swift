@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How something was signed; only these are ever accepted.
+/// The accepted signature algorithms.
 package enum SignatureAlgorithm: Sendable, Hashable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3), under a key of 2048 to 8192 bits.
     case rs256

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// A signed message with its content and certificates (CMS signed data, RFC 5652 §5; its older form is PKCS #7).
 ///
-/// That there is one says that its signer's key signed the content, with SHA-2. Who the signer is, ``CertificateRoots`` has to say.
+/// A value proves that its signer's key signed the content, with SHA-2. ``CertificateRoots`` verifies who the signer is.
 package struct SignedMessage: Sendable {
     /// The signed content.
     package let content: [UInt8]
@@ -17,10 +18,10 @@ package struct SignedMessage: Sendable {
     package static let maxByteCount = 1 << 20
     package static let maxCertificateCount = 10
 
-    /// Reads one message in DER or BER, with nothing behind it, and checks its one signature.
+    /// Reads one message in DER or BER, with nothing after it, and checks its one signature.
     ///
-    /// - Throws: `crypto.message` for what is no such message, `crypto.integrity` where the signature is not the signer's, or is made
-    ///   with a digest that is not trusted.
+    /// - Throws: `crypto.message` for other data, `crypto.integrity` if the signature is not the signer's, or uses an untrusted
+    ///   digest.
     package init(der bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         defer { ERR_clear_error() }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import COpenSSL
+import CarrelBytes
 
 /// AES in the counter mode of encrypted ZIP archives (WinZip, "AES Encryption Information"): the counter of a block is its place from
 /// 1, little-endian, so that decrypting may begin anywhere.
@@ -14,12 +15,12 @@ package final class WinZipAES: Sendable {
         self.key = key
     }
 
-    /// Encrypts or decrypts, which is the same.
+    /// Encrypts or decrypts bytes, which is the same operation.
     ///
     /// - Parameters:
-    ///   - bytes: changed in place.
-    ///   - first: which of them is the first to change.
-    ///   - position: the place of that byte in the whole message.
+    ///   - bytes: the bytes, changed in place.
+    ///   - first: the index of the first byte to change.
+    ///   - position: the position of that byte in the whole message.
     /// - Throws: `refused`.
     package func apply(to bytes: inout [UInt8], from first: Int, at position: Int64) throws(CryptoError) {
         guard first < bytes.count else { return }

@@ -2,26 +2,26 @@
 
 import Glibc
 
-/// Files that are replaced as a whole: after a crash or a power cut there is the old file or the new one, never a part.
+/// Atomic replacement of files: after a crash or a power cut either the old or the new file exists, never a part.
 package enum DurableFile {
-    /// How the file's name is made durable, by syncing the folder that holds it.
+    /// The way of making the file's name durable, by syncing its folder.
     package enum FolderSync: Sendable {
         /// Not synced: after a power cut the old file may be back.
         case none
-        /// Synced where the file system can.
+        /// Synced if the file system supports it.
         case attempted
         /// Synced, or the call fails.
         case required
     }
 
-    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name. Concurrent calls for one file, also of other
-    /// processes, wait for each other.
+    /// Writes a new file of mode 0600 next to the old one, syncs it, and renames it. Concurrent calls for one file, also from
+    /// other processes, wait for each other.
     ///
     /// - Parameters:
-    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` beside it, which the next call reuses.
+    ///   - path: the file. A crash leaves at most the file `PATH.carrel-new` next to it, which the next call reuses.
     ///   - bytes: the content.
-    ///   - keepsExisting: whether a file that is already there stays, such as one that another process made meanwhile.
-    ///   - folderSync: how the name is made durable.
+    ///   - keepsExisting: whether an existing file stays, such as one that another process created meanwhile.
+    ///   - folderSync: the way of making the name durable.
     /// - Throws: ``FileError`` `file.write` or `file.sync`.
     package static func replace(
         _ path: String,
@@ -39,24 +39,26 @@ package enum DurableFile {
             unsafe unlink(fresh)
             throw FileError(.write, fresh, number)
         }
-        // link() refuses to replace a file; rename() replaces it.
-        let isPlaced = keepsExisting ? unsafe link(fresh, path) == 0 : unsafe rename(fresh, path) == 0
-        number = errno
-        if keepsExisting || !isPlaced { unsafe unlink(fresh) }
-        guard isPlaced || (keepsExisting && number == EEXIST) else { throw FileError(.write, path, number) }
-        switch folderSync {
-        case .none: break
-        case .attempted: try? syncFolder(of: path)
-        case .required: try syncFolder(of: path)
+        guard keepsExisting else {
+            do throws(FileError) { return try rename(fresh, to: path, folderSync: folderSync) } catch {
+                if error.code == .write { unsafe unlink(fresh) }
+                throw error
+            }
         }
+        // rename() would replace the file
+        let isPlaced = unsafe link(fresh, path) == 0
+        number = errno
+        unsafe unlink(fresh)
+        guard isPlaced || number == EEXIST else { throw FileError(.write, path, number) }
+        try sync(path, folderSync)
     }
 
-    /// Writes a file of mode 0600 where there is none, and syncs it.
+    /// Creates a file of mode 0600, and syncs it.
     ///
     /// - Parameters:
     ///   - path: the new file.
     ///   - bytes: the content.
-    /// - Throws: ``FileError`` `file.write` where there is a file already, which stays, or the content cannot be written.
+    /// - Throws: ``FileError`` `file.write` if the file exists, which is then unchanged, or the content cannot be written.
     package static func create(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(.write, path) }
@@ -67,6 +69,26 @@ package enum DurableFile {
             throw FileError(.write, path, number)
         }
         try? syncFolder(of: path)
+    }
+
+    /// Gives a file another name, in place of the file that has it, and makes the name durable.
+    ///
+    /// - Parameters:
+    ///   - path: a file in the same file system, whose content is synced.
+    ///   - target: the new name.
+    ///   - folderSync: how the name is made durable.
+    /// - Throws: ``FileError`` `file.write`: nothing changed then; `file.sync`: the file has its new name.
+    package static func rename(_ path: String, to target: String, folderSync: FolderSync = .required) throws(FileError) {
+        guard unsafe Glibc.rename(path, target) == 0 else { throw FileError(.write, target) }
+        try sync(target, folderSync)
+    }
+
+    private static func sync(_ path: String, _ folderSync: FolderSync) throws(FileError) {
+        switch folderSync {
+        case .none: break
+        case .attempted: try? syncFolder(of: path)
+        case .required: try syncFolder(of: path)
+        }
     }
 
     /// Syncs the folder that holds a file, so that the file's name survives a power cut.
@@ -80,7 +102,7 @@ package enum DurableFile {
         guard fsync(descriptor) == 0 else { throw FileError(.sync, path) }
     }
 
-    /// Makes an empty file of mode 0600, or empties the one that a crash left, and locks it.
+    /// Creates an empty file of mode 0600, or empties the remains of a crash, and locks it.
     private static func openAlone(_ path: String) throws(FileError) -> Int32 {
         while true {
             let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -97,7 +119,7 @@ package enum DurableFile {
 
     /// Waits for the lock of an open file and empties it.
     ///
-    /// - Returns: false when the path leads to another file, or to none, by then.
+    /// - Returns: false if the path leads to another file, or to none, by then.
     private static func isEmptied(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw FileError(.write, path) }
@@ -108,7 +130,8 @@ package enum DurableFile {
         // the call before may have given this file its name, or removed it
         guard unsafe lstat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino else { return false }
         guard opened.st_nlink == 1, opened.st_uid == geteuid() else {
-            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not private
+            // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not
+            // private
             guard unsafe unlink(path) == 0 else { throw FileError(.write, path) }
             return false
         }

@@ -19,13 +19,24 @@ package struct FileError: CodedError {
         self.number = number
     }
 
-    package var message: String { code == .sync ? "cannot make \(path) durable: \(reason)" : "cannot write \(path): \(reason)" }
+    package var message: String {
+        switch code {
+        case .read: "cannot read \(path): \(reason)"
+        case .kind: "\(path) is not a regular file"
+        case .sync: "cannot make \(path) durable: \(reason)"
+        default: "cannot write \(path): \(reason)"
+        }
+    }
 
     /// The system's message for the `errno`, in lower case.
     package var reason: String { systemReason(number) }
 }
 
 extension ErrorCode where Failure == FileError {
+    /// The file cannot be opened or read.
+    package static var read: Self { Self("file.read") }
+    /// The path leads to something else than a regular file.
+    package static var kind: Self { Self("file.kind") }
     /// The file cannot be created, written or given its name; the existing file is untouched.
     package static var write: Self { Self("file.write") }
     /// The file is in place, but the folder cannot be synced: a power cut may bring the old file back.

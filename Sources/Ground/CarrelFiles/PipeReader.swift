@@ -11,7 +11,8 @@ package enum PipeReader {
     ///   - limit: bytes at most.
     ///   - deadline: when to give up.
     ///   - cancellation: a descriptor that becomes readable when nothing is wanted any more; nil for none.
-    /// - Returns: the bytes; nil when there are more than `limit`, when the deadline passed, when it was cancelled, or when reading failed.
+    /// - Returns: the bytes; nil if there are more than `limit`, when the deadline passed, when it was cancelled, or when reading
+    ///   failed.
     package static func readAll(
         _ descriptor: Int32,
         upTo limit: Int,

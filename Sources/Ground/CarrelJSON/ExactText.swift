@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text that is the same only as the same Unicode scalars. `String` also calls é and e with an accent the same, which would
-/// confuse two members of one object.
+/// Text compared by Unicode scalars. `String` compares by canonical equivalence, which would confuse two members of one object.
 struct ExactText: Hashable {
     let text: String
 

@@ -12,8 +12,8 @@ extension JSON: Codable {
 
     /// Reads any value that JSON has. Whole numbers are exact from -2⁶³ to 2⁶⁴ - 1; other numbers become the nearest double.
     ///
-    /// - Parameter decoder: of any format.
-    /// - Throws: `DecodingError.dataCorrupted` for what JSON does not have, such as an infinite number, or a date of a format that has
+    /// - Parameter decoder: a decoder of any format.
+    /// - Throws: `DecodingError.dataCorrupted` for values that JSON lacks, such as an infinite number, or a date in a format with
     ///   dates.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: Name.self) {
@@ -50,11 +50,11 @@ extension JSON: Codable {
         }
     }
 
-    /// Writes the value. Of an object, the encoder chooses the order of the members. Whole numbers are exact from -2⁶³ to 2⁶⁴ - 1; other
-    /// numbers are written as the nearest double, which is always finite.
+    /// Writes the value. The encoder chooses the order of an object's members. Whole numbers are exact from -2⁶³ to 2⁶⁴ - 1;
+    /// other numbers are written as the nearest double, which is always finite.
     ///
-    /// - Parameter encoder: of any format.
-    /// - Throws: `EncodingError`, as the encoder does.
+    /// - Parameter encoder: an encoder of any format.
+    /// - Throws: `EncodingError`, the encoder's errors.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let object):

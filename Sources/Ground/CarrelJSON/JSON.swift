@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CarrelBytes
-
 /// A JSON value (RFC 8259).
 ///
 /// Strings are the same when their Unicode scalars are, not when they merely look the same; objects are the same when
@@ -19,18 +17,6 @@ public enum JSON: Sendable {
     case array([JSON])
     /// An object, its members in the order of the text.
     case object(JSONObject)
-
-    /// Reads one value and nothing else but white space around it.
-    ///
-    /// Refuses what RFC 8259 leaves to the reader: an object that names a member twice, a surrogate without its other half,
-    /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
-    public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
-        guard bytes.byteCount <= limits.byteCount else {
-            throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
-        }
-        var reader = JSONReader(bytes, limits)
-        return try reader.document()
-    }
 }
 
 extension JSON {
@@ -46,7 +32,7 @@ extension JSON {
     /// The value of a number that is whole and fits, however it was written; nil for anything else.
     public var int: Int? { if case .number(let value) = self { value.int } else { nil } }
 
-    /// The value of a number, rounded where a double cannot hold it; nil for anything else.
+    /// The value of a number, rounded if a double cannot represent it; nil for anything else.
     public var double: Double? { if case .number(let value) = self { value.double } else { nil } }
 
     /// The elements of an array; nil for anything else.
@@ -55,13 +41,21 @@ extension JSON {
     /// The members of an object; nil for anything else.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of an object by its name; nil when there is none, or for every value but an object.
+    /// The member of an object by its name; nil if there is none, or for every value but an object.
+    ///
+    /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? { object?[name] }
 
     /// A whole number.
+    ///
+    /// - Parameter value: the number.
+    /// - Returns: the value as JSON.
     public static func integer(_ value: some FixedWidthInteger) -> JSON { .number(JSONNumber(Int64(value))) }
 
     /// A number; it must be finite.
+    ///
+    /// - Parameter value: a finite number.
+    /// - Returns: the value as JSON.
     public static func real(_ value: Double) -> JSON { .number(JSONNumber(value)) }
 }
 

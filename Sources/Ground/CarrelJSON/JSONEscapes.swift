@@ -4,8 +4,8 @@ import CarrelBytes
 
 /// The inside of a JSON string that has escapes (RFC 8259 §7).
 enum JSONEscapes {
-    /// The text of `raw`: the bytes between the quotation marks, none of them a control character, the last no lone
-    /// backslash. `start` is where they lie in the whole, for errors.
+    /// The text of `raw`: the bytes between the quotation marks, without control characters, and without a lone backslash at the
+    /// end. `start` is their offset, for errors.
     static func decode(_ raw: RawSpan, at start: Int) throws(Malformed) -> String {
         // escapes are ASCII, so the text is UTF-8 exactly when the bytes are
         try raw.checkUTF8(at: start)
@@ -47,7 +47,7 @@ enum JSONEscapes {
         }
     }
 
-    /// The scalar of one `\uXXXX`, or of two that are halves of one, and how many bytes they take.
+    /// The scalar of one `\uXXXX`, or of a surrogate pair, and the number of bytes.
     private static func scalar(_ raw: RawSpan, _ position: Int, _ start: Int) throws(Malformed) -> (Unicode.Scalar, Int) {
         guard let unit = codeUnit(raw, position) else {
             throw Malformed("JSON string has an escape without four hexadecimal digits", at: start + position)
@@ -59,7 +59,7 @@ enum JSONEscapes {
         return (scalar, 12)
     }
 
-    /// The number in the `\uXXXX` at `position`; nil when there is none.
+    /// The number in the `\uXXXX` at `position`; nil if there is none.
     private static func codeUnit(_ raw: RawSpan, _ position: Int) -> UInt16? {
         guard raw.matches("\\u", at: position), raw.byteCount - position >= 6 else { return nil }
         var unit: UInt16 = 0

@@ -11,19 +11,23 @@ public struct JSONNumber: Sendable {
     private let value: Value
 
     /// A whole number.
+    ///
+    /// - Parameter value: the number.
     public init(_ value: Int64) {
         self.value = .integer(value)
     }
 
     /// A number that must be finite: JSON has no other.
+    ///
+    /// - Parameter value: a finite number.
     public init(_ value: Double) {
         precondition(value.isFinite, "JSON has no infinite numbers and no NaN")
         self.value = .real(value)
     }
 
-    /// A number as it was read; nil when it is beyond the range of a double. The text must follow RFC 8259 §6.
+    /// A number as it was read; nil if it is beyond the range of a double. The text must follow RFC 8259 §6.
     init?(text: String, isInteger: Bool) {
-        // "-0" is a number of its own: the integers have no negative zero
+        // "-0" is a distinct number: integers have no negative zero
         if isInteger, let integer = Int64(text), integer != 0 || text == "0" {
             value = .integer(integer)
         } else {
@@ -48,7 +52,7 @@ public struct JSONNumber: Sendable {
         }
     }
 
-    /// The text that JSON has for it: what was read, or the shortest that gives the same double again.
+    /// Its JSON text: the text that was read, or the shortest that reads as the same double.
     public var text: String {
         switch value {
         case .integer(let integer): String(integer)

@@ -14,6 +14,8 @@ public struct JSONObject: Sendable {
     public init() {}
 
     /// An object with `members` in this order; a name that comes twice is a mistake in the program.
+    ///
+    /// - Parameter members: names and values.
     public init(_ members: some Sequence<(String, JSON)>) {
         for (name, value) in members {
             precondition(insert(name, value), "a JSON object names a member twice")
@@ -29,6 +31,8 @@ public struct JSONObject: Sendable {
     public var names: [String] { members.map(\.name) }
 
     /// The value of the member `name`. Setting nil removes the member; a new one comes last.
+    ///
+    /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? {
         get { place(of: name).map { members[$0].value } }
         set {
@@ -46,7 +50,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Adds a member unless one has that name; whether it did.
+    /// Adds a member unless one has that name; returns whether it was added.
     mutating func insert(_ name: String, _ value: JSON) -> Bool {
         guard place(of: name) == nil else { return false }
         append(name, value)

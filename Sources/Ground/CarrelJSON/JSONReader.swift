@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+public import CarrelBytes
 
 /// Reads JSON text (RFC 8259) front to back, strictly.
 struct JSONReader: ~Escapable {
@@ -16,7 +16,7 @@ struct JSONReader: ~Escapable {
         valuesLeft = limits.values
     }
 
-    /// The one value that the text is.
+    /// Reads the value that is the whole text.
     @_lifetime(self: copy self)
     mutating func document() throws(Malformed) -> JSON {
         skipSpace()
@@ -209,5 +209,19 @@ struct JSONReader: ~Escapable {
     @_lifetime(self: copy self)
     private mutating func skipSpace() {
         while let byte = peek, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+    }
+}
+
+extension JSON {
+    /// Reads one value and nothing else but white space around it.
+    ///
+    /// Refuses what RFC 8259 leaves to the reader: an object that names a member twice, a surrogate without its other half,
+    /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
+    public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
+        guard bytes.byteCount <= limits.byteCount else {
+            throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
+        }
+        var reader = JSONReader(bytes, limits)
+        return try reader.document()
     }
 }

@@ -41,7 +41,7 @@ struct JSONWriter {
     private mutating func write(_ object: JSONObject) {
         out.append(UInt8(ascii: "{"))
         indentation += 1
-        // RFC 8785 §3.2.3: by UTF-16 code units, which is not the order of scalars
+        // RFC 8785 §3.2.3: by UTF-16 code units, which differs from the order of scalars
         let members =
             layout == .canonical
             ? object.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) } : object.members
@@ -108,12 +108,14 @@ extension JSON {
     /// The text over several lines for people, members in their order, without a line end after it.
     public func writePretty() -> [UInt8] { written(.pretty) }
 
-    /// The canonical text of RFC 8785, the same for every writer, for what is signed or compared.
+    /// The canonical text of RFC 8785, the same for every writer, for signing or comparison.
     ///
     /// Whole numbers beyond ±2^53 become the nearest double, as RFC 8785 has no others.
     public func writeCanonical() -> [UInt8] { written(.canonical) }
 
     /// Appends the text without space, members in their order.
+    ///
+    /// - Parameter out: the array to append to.
     public func write(into out: inout [UInt8]) {
         var writer = JSONWriter(.compact, appendingTo: out)
         out = []

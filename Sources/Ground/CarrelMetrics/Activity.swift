@@ -3,8 +3,8 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// How much happened lately, for the charts of the administrator's page: counts for each of the last minutes and hours, in
-/// memory that does not grow. A restart empties it; what has to be kept is in the audit log.
+/// Recent activity, for the charts of the administrator's page: counts for each of the last minutes and hours, in bounded memory.
+/// A restart clears it; permanent records are in the audit log.
 package final class Activity: Sendable {
     /// A kind of event that is counted.
     package enum Series: String, Sendable, CaseIterable {
@@ -21,7 +21,7 @@ package final class Activity: Sendable {
         case credentials
     }
 
-    /// How finely to look.
+    /// The resolution.
     package enum Step: String, Sendable, CaseIterable {
         case minute
         case hour
@@ -42,7 +42,7 @@ package final class Activity: Sendable {
         init(at: Instant) { self.at = at }
     }
 
-    /// Reasons told apart in a slot; the others are one.
+    /// The number of distinct reasons in a slot; the others are combined.
     private static let reasonLimit = 32
 
     private let clock: any WallClock
@@ -93,7 +93,7 @@ package final class Activity: Sendable {
         }
     }
 
-    /// The last slots, the oldest first; the last one is not over yet.
+    /// The last slots, the oldest first; the last slot is the current one.
     package func last(_ count: Int, by step: Step) -> [Slot] {
         let current = clock.now.milliseconds / step.milliseconds
         let rings = rings.withLock { $0 }

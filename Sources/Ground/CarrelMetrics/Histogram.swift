@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many observations fell below each of some bounds, in seconds.
+/// A histogram of observations with fixed bounds in seconds.
 package final class Histogram: Sendable {
-    /// Bounds for answers that take a tenth of a millisecond to ten seconds.
+    /// Bounds for responses from a tenth of a millisecond to ten seconds.
     package static let latencyBounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
@@ -34,7 +34,7 @@ package final class Histogram: Sendable {
         observe(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// How many observations were at most each bound, then how many there were; and their sum in seconds.
+    /// The numbers of observations at most each bound, followed by their total; and their sum in seconds.
     package var snapshot: (cumulative: [UInt64], sum: Double) {
         var total: UInt64 = 0
         let cumulative = buckets.map { bucket in

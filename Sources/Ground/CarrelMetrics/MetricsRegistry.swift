@@ -4,7 +4,7 @@ internal import CarrelThreads
 
 /// Numbers about a running process, in the text form that Prometheus reads.
 package final class MetricsRegistry: Sendable {
-    /// Names and values that tell the series of one metric apart.
+    /// Names and values that distinguish the series of one metric.
     package typealias Labels = [(name: String, value: String)]
 
     private enum Series: Sendable {
@@ -45,7 +45,7 @@ package final class MetricsRegistry: Sendable {
         return counter
     }
 
-    /// A counter that is kept elsewhere, asked for when it is read. By custom the name ends in `_total`.
+    /// A counter with an external value, read on demand. By convention the name ends in `_total`.
     package func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "counter", { Double(read()) }) }
     }
@@ -55,7 +55,7 @@ package final class MetricsRegistry: Sendable {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "gauge", read) }
     }
 
-    /// Counters that differ by one label, listed when they are read. By custom the name ends in `_total`.
+    /// Counters that differ by one label, listed when they are read. By convention the name ends in `_total`.
     package func counters(
         _ name: String,
         _ help: String,

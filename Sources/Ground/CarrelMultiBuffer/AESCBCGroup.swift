@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelCrypto
 import CarrelThreads
 #if canImport(CIPSecMB)
@@ -8,19 +9,19 @@ import CarrelThreads
 
 /// AES-128 in CBC mode over several messages concurrently (NIST SP 800-38A §6.2).
 ///
-/// A block of CBC waits for the block before it, so one message leaves most of the processor idle. Messages side by side do not
-/// wait for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are
-/// encrypted one after the other.
+/// A block of CBC waits for the block before it, so one message leaves most of the processor idle. Parallel messages do not wait
+/// for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are
+/// encrypted one after another.
 package enum AESCBCGroup {
-    /// A message of whole blocks, encrypted where it lies. The caller adds the padding.
+    /// A message of whole blocks, encrypted in place. The caller adds the padding.
     @safe
     package struct Message {
         let key: Secret
         let iv: [UInt8]
         let bytes: UnsafeMutableRawBufferPointer
 
-        /// A message under a key and an initialization vector of 16 bytes each. The bytes must stay where they are until
-        /// ``AESCBCGroup/encrypt(_:)`` returns. Throws `keyLength`, `ivLength`, or `length` when the bytes are not whole blocks.
+        /// A message under a key and an initialization vector of 16 bytes each. The bytes must not move until
+        /// ``AESCBCGroup/encrypt(_:)`` returns. Throws `keyLength`, `ivLength`, or `length` unless the bytes are whole blocks.
         package init(key: Secret, iv: [UInt8], bytes: UnsafeMutableRawBufferPointer) throws(CryptoError) {
             guard key.count == 16 else { throw CryptoError(.keyLength, "an AES-128 key has 16 bytes") }
             guard iv.count == 16 else { throw CryptoError(.ivLength, "an AES-CBC initialization vector has 16 bytes") }

@@ -2,12 +2,12 @@
 
 /// Threads for tasks whose work blocks, though some of it is asynchronous: the threads that run all other tasks never do.
 package final class BlockingExecutor: TaskExecutor {
-    // a job that is not taken would never end: as many wait as there are tasks
+    // a refused job would never end: the queue holds any number of tasks
     private let threads: BlockingThreadPool
 
     /// - Parameters:
-    ///   - name: of the threads.
-    ///   - count: how many there are.
+    ///   - name: the threads' name.
+    ///   - count: the number of threads.
     ///   - starter: starts the threads.
     package init(name: String, count: Int, starter: ThreadStarter = .system) {
         threads = BlockingThreadPool(name: name, count: count, limit: .max, starter: starter)
@@ -28,9 +28,9 @@ package final class BlockingExecutor: TaskExecutor {
 
     /// Runs work on the threads.
     ///
-    /// - Parameter work: what to do; what it waits for runs elsewhere.
-    /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws.
+    /// - Parameter work: the work; operations that it awaits run elsewhere.
+    /// - Returns: the result of `work`.
+    /// - Throws: errors of `work`.
     @concurrent
     package func run<Result: Sendable>(_ work: @Sendable @concurrent () async throws -> Result) async throws -> Result {
         defer { withExtendedLifetime(self) {} }

@@ -7,7 +7,7 @@ import Glibc
 package final class BlockingSignal: Sendable {
     private let descriptor: Int32
 
-    /// Nil when there are too many open files.
+    /// Nil if there are too many open files.
     package init?() {
         descriptor = clinux_eventfd()
         guard descriptor >= 0 else { return nil }
@@ -17,7 +17,7 @@ package final class BlockingSignal: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Wakes the thread that waits, or the next one that will.
+    /// Wakes the waiting thread, or the next one that waits.
     package func signal() { clinux_eventfd_signal(descriptor) }
 
     /// Waits for a signal. Blocks: never on threads that run tasks.

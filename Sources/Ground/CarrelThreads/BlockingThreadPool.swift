@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never does.
+/// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never blocks.
 ///
-/// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty. A thread that
-/// the system refuses is asked for again with the next work; until then the others do it all.
+/// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty. A
+/// thread that the system refuses is requested again with the next work; until then the others do all work.
 package final class BlockingThreadPool: Sendable {
     private let queue: WorkQueue
     private let count: Int
@@ -16,9 +16,9 @@ package final class BlockingThreadPool: Sendable {
     private let starting = Locked(())
 
     /// - Parameters:
-    ///   - name: shown by `ps -T`, where the kernel keeps 15 characters, and in ``counts()``.
-    ///   - count: threads, at least one.
-    ///   - limit: work that waits at most; more is refused with ``QueueFull``.
+    ///   - name: the name in `ps -T`, cut to 15 characters, and in ``counts()``.
+    ///   - count: the number of threads, at least one.
+    ///   - limit: the limit of waiting work; more is refused with ``QueueFull``.
     ///   - starter: starts the threads.
     package init(name: String, count: Int, limit: Int = 4096, starter: ThreadStarter = .system) {
         queue = WorkQueue(name: name, limit: limit)
@@ -42,7 +42,8 @@ package final class BlockingThreadPool: Sendable {
     @discardableResult
     private func startMissing() -> Bool {
         guard missing.load(ordering: .relaxed) > 0 else { return true }
-        // one caller at a time: a thread that another has asked for may be refused yet, and work that counts on it would never run
+        // one caller at a time: a thread requested by another caller may still be refused, and work that relies on it would never
+        // run
         return starting.withLock { _ in
             while missing.load(ordering: .relaxed) > 0 {
                 do throws(ThreadRefused) {
@@ -75,9 +76,9 @@ package final class BlockingThreadPool: Sendable {
     /// - Throws: ``QueueFull`` when too much waits, or the system has no thread for the pool.
     package func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) { _ = try add(work) }
 
-    /// Runs `work` on one of the threads and returns what it returns or throws.
+    /// Runs `work` on one of the threads and returns its result or throws its error.
     ///
-    /// - Throws: ``QueueFull`` when too much waits, or the system has no thread for the pool.
+    /// - Throws: ``QueueFull`` if too much work waits, or the system has no thread for the pool.
     package func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         // By way of a lock, which the thread sanitizer sees; what orders a continuation and its task it does not always see.
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
@@ -147,7 +148,7 @@ package final class BlockingThreadPool: Sendable {
     }
 }
 
-/// The state of one task that waits for its work and may be cancelled.
+/// The state of one cancellable task that waits for its work.
 private struct CancellableWait: Sendable {
     var place: Int?
     var resume: (@Sendable () -> Void)?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work on a thread that may block, and what it waits for: cancelling the work ends the wait.
+/// Work on a thread that may block: cancelling the work ends its wait.
 package final class BlockingWork: Sendable {
     /// The work that this thread does.
     @TaskLocal package static var current: BlockingWork?
@@ -38,9 +38,9 @@ package final class BlockingWork: Sendable {
 
     /// Runs an asynchronous operation on other threads, and waits for it. Blocks: never on threads that run tasks.
     ///
-    /// - Parameter operation: cancelled with the work of this thread.
-    /// - Returns: what the operation returns; nil when there are too many open files for a wait.
-    /// - Throws: what the operation throws.
+    /// - Parameter operation: the operation; cancelled with the work of this thread.
+    /// - Returns: the operation's result; nil if there are too many open files for a wait.
+    /// - Throws: the operation's error.
     package static func wait<Result: Sendable>(for operation: @escaping @Sendable () async throws -> Result) throws -> Result? {
         guard let signal = BlockingSignal() else { return nil }
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)

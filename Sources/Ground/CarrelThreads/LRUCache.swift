@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary that holds what was used last, up to a total cost.
+/// A dictionary of the last used entries, up to a total cost.
 ///
 /// Each call takes constant time, evictions included, so that a flood of new keys does not stall other callers under a lock.
 public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -28,7 +28,7 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var nodes: [Node] = []
     @usableFromInline var oldest = -1
     @usableFromInline var newest = -1
-    /// The first free place; -1 without one.
+    /// The first free place; -1 if there is none.
     @usableFromInline var free = -1
     @usableFromInline var cost = 0
     @usableFromInline let limit: Int

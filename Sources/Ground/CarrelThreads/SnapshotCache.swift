@@ -2,9 +2,10 @@
 
 public import CarrelBytes
 
-/// A bounded cache of what a database holds. An entry is fresh for a time to live; what was read before a change is not kept after it.
+/// A bounded cache of database content. An entry is fresh for a time to live; values read before a change are not stored after
+/// it.
 ///
-/// Every entry costs 1. In line wherever it is used, like ``Locked``: a look-up is on the path of every segment.
+/// Every entry costs 1. Inlined at every use, like ``Locked``: a look-up is on the path of every segment.
 public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
@@ -30,11 +31,11 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The result of a look-up.
     public struct Found: Sendable {
-        /// The value; nil where there is none.
+        /// The value; nil if there is none.
         public let value: Value?
         /// Whether the value is younger than the time to live.
         public let isFresh: Bool
-        /// How many changes there were; ``SnapshotCache/insert(_:for:readAt:since:)`` compares it.
+        /// The number of changes; ``SnapshotCache/insert(_:for:readAt:since:)`` compares it.
         @usableFromInline let changes: UInt64
 
         @inlinable
@@ -49,8 +50,8 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     @usableFromInline let state: Locked<State>
 
     /// - Parameters:
-    ///   - limit: how many entries there are at most; the least recently used are evicted.
-    ///   - life: for how long an entry is fresh.
+    ///   - limit: the maximum number of entries; the least recently used are evicted.
+    ///   - life: the time for which an entry is fresh.
     package init(limit: Int, life: Duration) {
         self.life = life
         state = Locked(State(limit: limit))
@@ -66,7 +67,7 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// Keeps what was read, unless something changed since the key was looked up.
+    /// Stores a value, unless something changed since the key was looked up.
     @inlinable
     public func insert(_ value: Value, for key: Key, readAt now: Instant, since found: Found) {
         state.withLock { state in
@@ -74,7 +75,7 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// Evicts a key whose row changed, and refuses what was read before now.
+    /// Evicts a key whose row changed, and refuses values read before now.
     @inlinable
     public func invalidate(_ key: Key) {
         state.withLock { state in
@@ -83,7 +84,7 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// Evicts everything, and refuses what was read before now.
+    /// Evicts everything, and refuses values read before now.
     @inlinable
     public func invalidateAll() {
         state.withLock { state in

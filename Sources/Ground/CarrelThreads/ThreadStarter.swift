@@ -16,7 +16,7 @@ package struct ThreadRefused: Error, Equatable, Sendable, CustomStringConvertibl
     package var description: String { "the system refused a thread (\(status)): try again (thread.refused)" }
 }
 
-/// Starts threads that do not have to exist: the caller goes on without one that the system refuses.
+/// Starts optional threads: if the system refuses one, the caller continues without it.
 package struct ThreadStarter: Sendable {
     /// The body of a thread.
     package typealias Body = @Sendable () -> Void
@@ -31,10 +31,10 @@ package struct ThreadStarter: Sendable {
     /// Threads of the system.
     package static let system = ThreadStarter.system(stackSize: nil)
 
-    /// Threads of the system with a stack of another size.
+    /// Creates a starter of system threads with another stack size.
     ///
-    /// - Parameter stackSize: bytes of the stack, a multiple of the page; nil for the size that the process has for all.
-    /// - Returns: what starts them.
+    /// - Parameter stackSize: the size in bytes, a multiple of the page size; nil for the process's default.
+    /// - Returns: the starter.
     package static func system(stackSize: Int?) -> ThreadStarter {
         ThreadStarter { name, body throws(ThreadRefused) in
             var attributes = pthread_attr_t()
@@ -63,10 +63,10 @@ package struct ThreadStarter: Sendable {
     package func start(name: String, _ body: @escaping Body) throws(ThreadRefused) { try begin(name, body) }
 }
 
-/// Starts a detached thread without which the process does not work. It traps where the system refuses one.
+/// Starts a detached thread that the process requires. Traps if the system refuses it.
 ///
 /// - Parameters:
-///   - name: shown by `ps -T`; the kernel keeps 15 characters.
+///   - name: the name in `ps -T`, cut to 15 characters.
 ///   - body: runs on the new thread.
 package func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
     do throws(ThreadRefused) { try ThreadStarter.system.start(name: name, body) } catch {

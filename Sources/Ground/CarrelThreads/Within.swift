@@ -4,11 +4,13 @@
 ///
 /// - Parameters:
 ///   - limit: how long to wait.
+///   - sleep: waits for the limit.
 ///   - work: what to do.
-/// - Returns: nil when the time is over.
+/// - Returns: nil if the time is over.
 /// - Throws: what `work` throws in time.
 package func within<Result: Sendable>(
     _ limit: Duration,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {
     let outcome = Locked<Swift.Result<Result?, any Error>?>(nil)
@@ -22,7 +24,7 @@ package func within<Result: Sendable>(
             if isFirst { continuation.resume() }
         }
         let alarm = Task {
-            try await Task.sleep(for: limit)
+            try await sleep(limit)
             end(.success(nil))
         }
         Task {

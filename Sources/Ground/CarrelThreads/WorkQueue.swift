@@ -42,7 +42,7 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
 
     /// Adds work at the end.
     ///
-    /// - Returns: its number, or nil when the queue is full.
+    /// - Returns: its number, or nil if the queue is full.
     func add(_ work: @escaping @Sendable () -> Void) -> Int? {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -58,7 +58,7 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
 
     /// Removes work that no thread has taken yet.
     ///
-    /// - Returns: false when a thread took it before, or it was removed before.
+    /// - Returns: false if a thread took it before, or it was removed before.
     func remove(_ number: Int) -> Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -78,7 +78,7 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Runs what is queued until the queue is closed and empty.
+    /// Runs queued work until the queue is closed and empty.
     func work() {
         while let job = take() { job() }
     }

@@ -39,9 +39,9 @@ package enum HTMLEntities {
     /// Reads the reference at the beginning of a text.
     ///
     /// - Parameters:
-    ///   - text: what follows an ampersand.
-    ///   - isAttribute: whether it is the value of an attribute, in which a reference needs its semicolon.
-    /// - Returns: the characters and where the reference ends; nil where none begins.
+    ///   - text: the text after an ampersand.
+    ///   - isAttribute: whether it is an attribute's value, in which a reference needs its semicolon.
+    /// - Returns: the characters and the end of the reference; nil if there is none.
     package static func reference<Text: Collection<Unicode.Scalar>>(
         in text: Text,
         isAttribute: Bool = false
@@ -85,8 +85,8 @@ package enum HTMLEntities {
         return (String(Character(scalar(value))), end)
     }
 
-    /// The character of a number: those that it cannot be are replaced, and those of Windows are what they were meant to be
-    /// (§13.2.5.80).
+    /// The character of a numeric reference: invalid numbers are replaced, and numbers of Windows-1252 are mapped to its
+    /// characters (§13.2.5.80).
     private static func scalar(_ value: UInt32) -> Unicode.Scalar {
         if 0x80...0x9f ~= value { return windows[Int(value) - 0x80] }
         guard value > 0, let scalar = Unicode.Scalar(value) else { return "\u{fffd}" }
@@ -100,8 +100,8 @@ package enum HTMLEntities {
     /// A text with its references replaced.
     ///
     /// - Parameters:
-    ///   - text: of HTML, without tags.
-    ///   - isAttribute: as for ``reference(in:isAttribute:)``.
+    ///   - text: the text of HTML, without tags.
+    ///   - isAttribute: see ``reference(in:isAttribute:)``.
     /// - Returns: the text; an ampersand that begins no reference stays.
     package static func decoded(_ text: some StringProtocol, isAttribute: Bool = false) -> String {
         var out = String.UnicodeScalarView()

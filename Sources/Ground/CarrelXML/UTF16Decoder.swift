@@ -17,10 +17,10 @@ package struct UTF16Decoder {
         self.isBigEndian = isBigEndian
     }
 
-    /// Looks at the first bytes of a document of XML or HTML: for a byte order mark, or else for `<` as UTF-16 writes it
-    /// (XML 1.0 appendix F).
+    /// Detects UTF-16 in the first bytes of a document of XML or HTML: by a byte order mark, or else by `<` in UTF-16 (XML 1.0
+    /// appendix F).
     ///
-    /// - Parameter head: at least two bytes; nil where it is not UTF-16.
+    /// - Parameter head: at least two bytes; nil if it is not UTF-16.
     package init?(head: some Sequence<UInt8>) {
         switch Array(head.prefix(2)) {
         case [0xfe, 0xff], [0, UInt8(ascii: "<")]: self.init(isBigEndian: true)
@@ -29,11 +29,11 @@ package struct UTF16Decoder {
         }
     }
 
-    /// Takes the next bytes.
+    /// Decodes the next bytes.
     ///
-    /// - Parameter bytes: any number of them.
+    /// - Parameter bytes: any number of bytes.
     /// - Returns: the text that they complete, without the byte order mark.
-    /// - Throws: for half a pair.
+    /// - Throws: an error for an unpaired surrogate.
     package mutating func decode(_ bytes: RawSpan) throws(Malformed) -> String {
         var out = String.UnicodeScalarView()
         for index in 0..<bytes.byteCount {

@@ -55,7 +55,7 @@ private func declareAttribute(
     unsafe tell(context) { $0.declareAttribute(isNamespace: isNamespace) }
 }
 
-/// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
+/// Handles a reference to an entity of an external document, which is never read; HTML's entities are known without it.
 private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
     guard let name = unsafe name,
         let characters = HTMLEntities.characters(named: unsafe String(decodingCString: name, as: UTF8.self))
@@ -87,11 +87,11 @@ private func startElement(
 }
 
 /// - Parameters:
-///   - collector: gets the element.
+///   - collector: receives the element.
 ///   - local: the name without its prefix.
-///   - uri: of its name space.
+///   - uri: the namespace URI.
 ///   - namespaces: two pointers for each declaration: prefix and URI.
-///   - attributes: five pointers for each: local name, prefix, name space, the value's first byte and the one behind its last.
+///   - attributes: five pointers for each: local name, prefix, namespace, the value's first byte and the byte after its last.
 private func start(
     _ collector: inout XMLEventCollector,
     _ local: UnsafePointer<xmlChar>?,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
-
 /// A small document as a value: for answers of a few kilobytes, not for what has to be streamed.
 package struct XMLElement: Sendable, Equatable {
     package var name: XMLName
     package var attributes: [XMLAttribute]
     package var children: [XMLElement]
-    /// The character data between its tags, without that of its children.
+    /// The character data between its tags, without its children's.
     package var text: String
 
     package init(_ name: XMLName, attributes: [XMLAttribute] = [], children: [XMLElement] = [], text: String = "") {
@@ -25,16 +23,5 @@ package struct XMLElement: Sendable, Equatable {
     /// The first child of this name, in whatever name space.
     package func child(_ local: String) -> XMLElement? {
         children.first { $0.name.local == local }
-    }
-
-    /// The root of a document, as ``XMLReader`` reads it.
-    package static func parse(
-        _ bytes: RawSpan,
-        limits: XMLLimits = XMLLimits(),
-        documentType: XMLDocumentType = .refused
-    ) throws(Malformed) -> XMLElement {
-        var tree = XMLTree(limits: limits, documentType: documentType)
-        try tree.read(bytes)
-        return try tree.finish()
     }
 }

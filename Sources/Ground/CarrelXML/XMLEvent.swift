@@ -12,7 +12,7 @@ package enum XMLEvent: Sendable, Equatable {
 package struct XMLName: Sendable, Hashable {
     /// The name without its prefix.
     package var local: String
-    /// The URI of its name space; nil when it is in none.
+    /// The URI of its name space; nil if it is in none.
     package var namespace: String?
 
     package init(_ local: String, namespace: String? = nil) {

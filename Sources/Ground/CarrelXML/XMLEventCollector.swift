@@ -4,7 +4,8 @@ import CXML
 
 /// The events of libxml2's callbacks since the last call.
 ///
-/// It lies where the reader says, and has no references to count: there are ten callbacks for each resource of a protected publication.
+/// It is allocated by the reader, without reference counting: there are ten callbacks for each resource of a protected
+/// publication.
 @safe
 struct XMLEventCollector: ~Copyable {
     /// Set by the owner before anything is parsed; it outlives no call.
@@ -29,17 +30,17 @@ struct XMLEventCollector: ~Copyable {
     private var depth = 0
     private var elements = 0
     private var attributes = 0
-    /// Declarations of name spaces in scope: how many each open element made that made any, and all of them.
+    /// Declarations of name spaces in scope: the number for each open element with declarations.
     private var declarations: [(depth: Int, count: Int)] = []
     private var declared = 0
-    /// Attributes that the DOCTYPE declares, and those of them that are declarations of name spaces.
+    /// The numbers of attributes with defaults in the DOCTYPE, and of namespace declarations among them.
     private var defaults = (all: 0, namespaces: 0)
-    /// Of events; a tag has its own.
+    /// The names in events; a tag has its own.
     let names = XMLNames()
 
-    /// Declarations of name spaces in scope, at most: for every name with a prefix the library looks through them.
+    /// The maximum number of namespace declarations in scope: the library searches them for every prefixed name.
     private static let scopeLimit = 256
-    /// Attributes that a DOCTYPE may declare, and name spaces among them: for every element the library looks through them.
+    /// The limits of attributes declared by a DOCTYPE, and of namespaces among them: the library searches them for every element.
     private static let defaultLimit = (all: 256, namespaces: 4)
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
@@ -61,7 +62,7 @@ struct XMLEventCollector: ~Copyable {
         }
     }
 
-    /// Takes an element's declarations of name spaces, which hold to its end.
+    /// Records an element's namespace declarations, which are in scope until its end.
     ///
     /// - Returns: whether this number is allowed.
     mutating func declare(namespaces count: Int) -> Bool {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much of an XML document is taken. The URI of a name space may have 2,048 bytes, whatever the limits.
+/// The limits of an XML document. A namespace URI may always have 2,048 bytes.
 package struct XMLLimits: Sendable, Equatable {
     /// Bytes of the whole document.
     package var bytes: Int
     /// Elements inside one another, the root among them.
     package var depth: Int
     package var elements: Int
-    /// Attributes of one element, declarations of name spaces among them.
+    /// Attributes of one element, including namespace declarations.
     package var attributes: Int
     /// Attributes of all elements.
     package var totalAttributes: Int

@@ -2,15 +2,15 @@
 
 import CXML
 
-/// Names and the URIs of name spaces by where the parser keeps them, for as long as it lives: of a document's many elements few are called
-/// differently, and one that comes again costs no copy.
+/// Names and namespace URIs by their addresses in the parser, which stay valid during its lifetime: a document's many elements
+/// have few different names, and a repeated name costs no copy.
 @safe
 final class XMLNames {
     private var known: [UInt: String] = [:]
     /// The last of them by a few bits of their address.
     private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
-    /// How many are kept at most; documents of ours have some dozens.
+    /// The maximum number of stored names; our documents have some dozens.
     private static let limit = 1000
 
     /// The string at an address of libxml2's dictionary; nil for no address.

@@ -9,7 +9,7 @@ struct XMLOpenTag {
     /// The quotation mark that ends the current value.
     private var quote: UInt8?
 
-    /// Takes the next bytes, of which the first ones of all are the tag's own.
+    /// Takes the next bytes; the very first belong to the tag itself.
     mutating func take(_ bytes: UnsafeRawBufferPointer) {
         guard !isOver else { return }
         for index in 0..<bytes.count {

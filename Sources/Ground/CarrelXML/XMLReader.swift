@@ -3,12 +3,12 @@
 import CXML
 package import CarrelBytes
 
-/// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they come.
+/// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they arrive.
 ///
-/// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE unless told to, and
-/// even then nothing is loaded from elsewhere and no declared entity is expanded. The first bytes say which of the two it is, whatever
-/// the document declares; places in UTF-16 are those of the same text in UTF-8. Every size has a limit, and memory for what was not taken yet
-/// is bounded by them.
+/// It is strict: malformed documents and undeclared prefixes are errors. It accepts no DOCTYPE by default, and even then nothing
+/// is loaded from elsewhere and no declared entity is expanded. The first bytes decide the encoding, whatever the document
+/// declares; positions in UTF-16 count the same text in UTF-8. Every size has a limit, which also bounds the memory for pending
+/// events.
 @safe
 package struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
@@ -16,7 +16,7 @@ package struct XMLReader: ~Copyable {
     private let collector: UnsafeMutablePointer<XMLEventCollector>
     private let limits: XMLLimits
     private var size = 0
-    /// The document's first bytes, while they could be those of a byte order mark.
+    /// The document's first bytes, while they could be a byte order mark.
     private var head: [UInt8] = []
     private var hasBegun = false
     private var hasByteOrderMark = false
@@ -29,7 +29,7 @@ package struct XMLReader: ~Copyable {
     package var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
     /// Bytes that the library has, without the mark.
     private var parsed = 0
-    /// The start tag that goes on behind them.
+    /// The start tag that continues after them.
     private var openTag: XMLOpenTag?
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -45,8 +45,8 @@ package struct XMLReader: ~Copyable {
     }()
 
     /// - Parameters:
-    ///   - limits: how much is taken.
-    ///   - documentType: what happens to a DOCTYPE.
+    ///   - limits: the limits of the document.
+    ///   - documentType: the treatment of a DOCTYPE.
     package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
         precondition(Self.isReady)
         self.limits = limits
@@ -73,30 +73,30 @@ package struct XMLReader: ~Copyable {
         unsafe collector.deallocate()
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
-    /// - Returns: what they complete.
-    /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
+    /// - Returns: the completed events.
+    /// - Throws: an error if the document is not well-formed or exceeds a limit; nothing more can be read then.
     package mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
         try take(bytes)
         return unsafe collector.pointee.take()
     }
 
-    /// Takes the next bytes of the document, and tells a visitor of the elements in place of events.
+    /// Reads the next bytes of the document, and reports elements to a visitor instead of returning events.
     ///
     /// - Parameters:
-    ///   - bytes: the next of the document.
-    ///   - visitor: the same for the whole document.
-    /// - Throws: as ``read(_:)``.
+    ///   - bytes: the next bytes.
+    ///   - visitor: the visitor, the same for the whole document.
+    /// - Throws: the errors of ``read(_:)``.
     package mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }
         try take(bytes)
     }
 
-    /// The events before a limit ended the document.
+    /// Returns the events before a limit ended the document.
     ///
-    /// - Returns: what was not returned before.
+    /// - Returns: the remaining events.
     package mutating func readSoFar() -> [XMLEvent] { unsafe collector.pointee.take() }
 
     private mutating func take(_ bytes: RawSpan) throws(Malformed) {
@@ -111,19 +111,19 @@ package struct XMLReader: ~Copyable {
         }
     }
 
-    /// The end of the document.
+    /// Ends the document.
     ///
-    /// - Returns: what was not returned before.
-    /// - Throws: when something is missing.
+    /// - Returns: the remaining events.
+    /// - Throws: an error if the document is incomplete.
     package mutating func finish() throws(Malformed) -> [XMLEvent] {
         try end()
         return unsafe collector.pointee.take()
     }
 
-    /// The end of the document, of which a visitor is told.
+    /// Ends the document, and reports the rest to a visitor.
     ///
     /// - Parameter visitor: the visitor of the rest.
-    /// - Throws: when something is missing.
+    /// - Throws: an error if the document is incomplete.
     package mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }

@@ -11,16 +11,16 @@ package struct XMLTag: ~Copyable {
     /// The parser's own texts, which it ends with a NUL. Nil for an element in no name space.
     private var localName: UnsafePointer<xmlChar>?
     private var uri: UnsafePointer<xmlChar>?
-    /// Five pointers for each attribute: local name, prefix, name space, the value's first byte and the one behind its last.
+    /// Five pointers for each attribute: local name, prefix, namespace, the value's first byte and the byte after its last.
     private var attributes = unsafe UnsafeBufferPointer<UnsafePointer<xmlChar>?>(start: nil, count: 0)
     private let names = XMLNames()
 
-    /// Makes it the tag of an element.
+    /// Points the tag at an element.
     ///
     /// - Parameters:
     ///   - localName: the name without its prefix.
-    ///   - uri: of its name space.
-    ///   - attributes: five pointers for each. All of it is the parser's, and stays until its callback returns.
+    ///   - uri: the namespace URI.
+    ///   - attributes: five pointers for each. All memory belongs to the parser, and is valid until its callback returns.
     mutating func point(
         at localName: UnsafePointer<xmlChar>?,
         _ uri: UnsafePointer<xmlChar>?,
@@ -60,9 +60,9 @@ package struct XMLTag: ~Copyable {
         unsafe bytes(name, isPlain: true).map { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Takes the numbers of attributes that are called by one letter and are in no name space, without a copy of them.
+    /// Passes the numbers in attributes with single-letter names and without a namespace, without copying them.
     ///
-    /// - Parameter take: gets the letter, and the number; nil for another value than 1 to 18 decimal digits.
+    /// - Parameter take: receives the letter and the number; nil unless the value has 1 to 18 decimal digits.
     package func eachNumber(_ take: (UInt8, Int64?) -> Void) {
         for place in unsafe stride(from: 0, to: attributes.count, by: 5) {
             guard let name = unsafe attributes[place], unsafe name[0] != 0, unsafe name[1] == 0,
@@ -83,13 +83,13 @@ package struct XMLTag: ~Copyable {
         return number
     }
 
-    /// Whether an attribute has a value, without a copy of it.
+    /// Whether an attribute has a value, without copying it.
     ///
     /// - Parameters:
     ///   - local: its local name.
     ///   - value: the value.
-    ///   - isPlain: whether only one that is in no name space counts.
-    /// - Returns: false where there is no such attribute.
+    ///   - isPlain: whether only an attribute without a namespace counts.
+    /// - Returns: false if there is no such attribute.
     package func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
         guard let bytes = unsafe bytes(local, isPlain: isPlain) else { return false }
         let span = value.utf8.span
@@ -100,7 +100,7 @@ package struct XMLTag: ~Copyable {
         }
     }
 
-    /// The element as it is before its content.
+    /// The element without its content.
     package var element: XMLElement {
         var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
         unsafe element.attributes.reserveCapacity(attributes.count / 5)
@@ -131,7 +131,7 @@ package struct XMLTag: ~Copyable {
         // most differ in the first byte
         guard let text = unsafe text, unsafe text[0] == name.utf8Start[0] else { return false }
         let count = name.utf8CodeUnitCount
-        // what is shorter differs at its NUL
+        // a shorter text differs at its NUL
         for place in 1..<count where unsafe text[place] != name.utf8Start[place] { return false }
         return unsafe text[count] == 0
     }

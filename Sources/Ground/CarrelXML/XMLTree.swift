@@ -12,22 +12,22 @@ package struct XMLTree: ~Copyable {
     /// Whether a limit ended the document, and nothing else was wrong with it.
     package var isOverLimit: Bool { reader.isOverLimit }
 
-    /// The bytes read at a time, so that few events are in memory beside the elements.
+    /// The bytes read at a time, so that few events are in memory in addition to the elements.
     private static let pieceSize = 64 << 10
 
     /// - Parameters:
-    ///   - limits: how much is taken.
-    ///   - documentType: what happens to a DOCTYPE.
-    ///   - spaces: names of elements that part words, such as `br`: each is a space in the text around it.
+    ///   - limits: the limits of the document.
+    ///   - documentType: the treatment of a DOCTYPE.
+    ///   - spaces: names of elements that separate words, such as `br`: each is a space in the text around it.
     package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused, spaces: Set<String> = []) {
         self.spaces = spaces
         reader = XMLReader(limits: limits, documentType: documentType)
     }
 
-    /// Takes the next bytes of the document.
+    /// Reads the next bytes of the document.
     ///
-    /// - Parameter bytes: as ``XMLReader`` takes them.
-    /// - Throws: as ``XMLReader``.
+    /// - Parameter bytes: the next bytes.
+    /// - Throws: the errors of ``XMLReader``.
     package mutating func read(_ bytes: RawSpan) throws(Malformed) {
         for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
             add(try reader.read(bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))))
@@ -68,5 +68,18 @@ package struct XMLTree: ~Copyable {
         guard !open.isEmpty else { return root = done }
         if spaces.contains(done.name.local) { open[open.count - 1].text += " " }
         open[open.count - 1].children.append(done)
+    }
+}
+
+extension XMLElement {
+    /// The root of a document, as ``XMLReader`` reads it.
+    package static func parse(
+        _ bytes: RawSpan,
+        limits: XMLLimits = XMLLimits(),
+        documentType: XMLDocumentType = .refused
+    ) throws(Malformed) -> XMLElement {
+        var tree = XMLTree(limits: limits, documentType: documentType)
+        try tree.read(bytes)
+        return try tree.finish()
     }
 }

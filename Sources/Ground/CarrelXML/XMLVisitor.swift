@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Receives the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
+/// Receives the parts of a document while it is read: for documents of a hundred thousand elements, of which little is stored.
 package protocol XMLVisitor: AnyObject {
     /// Whether it wants character data now.
     var takesText: Bool { get }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes XML 1.0 in UTF-8, piece by piece: what was written can be taken at any time, so that a long document never has to be
-/// in memory as a whole.
+/// Writes XML 1.0 in UTF-8, piece by piece: the written bytes can be taken at any time, so that a long document is never in
+/// memory as a whole.
 ///
-/// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot hold (§2.2) become
-/// U+FFFD. Names are the program's own and are trusted.
+/// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot contain (§2.2)
+/// become U+FFFD. Names are the program's own and are trusted.
 package struct XMLWriter: Sendable {
     /// The bytes written since the last ``take()``.
     package private(set) var bytes: [UInt8] = []
@@ -22,7 +22,7 @@ package struct XMLWriter: Sendable {
     ///
     /// - Parameters:
     ///   - name: its name, with its prefix if it has one.
-    ///   - attributes: names and values, written in this order; those without a value are left out.
+    ///   - attributes: names and values, written in this order; attributes without a value are omitted.
     package mutating func start(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String?> = [:]) {
         closeTag()
         bytes.append(UInt8(ascii: "<"))
@@ -40,7 +40,7 @@ package struct XMLWriter: Sendable {
         isInTag = true
     }
 
-    /// Ends the element that was started last; one without content becomes an empty-element tag.
+    /// Ends the last started element; an element without content becomes an empty-element tag.
     package mutating func end() {
         guard let name = open.popLast() else { preconditionFailure("no element is open") }
         if isInTag {
@@ -70,11 +70,11 @@ package struct XMLWriter: Sendable {
         escape(text, inAttribute: false)
     }
 
-    /// A comment, which may stand behind the document too. No text ends it early: `--` is written as `- -`, and so is a `-` at its
+    /// A comment, which may also follow the document. No text ends it early: `--` is written as `- -`, and so is a `-` at its
     /// end.
     ///
-    /// - Parameter text: what it says.
-    /// - Returns: the comment with its marks.
+    /// - Parameter text: the text.
+    /// - Returns: the comment with its delimiters.
     package static func comment(_ text: String) -> [UInt8] {
         var bytes = Array("<!-- ".utf8)
         var last: Unicode.Scalar = " "
@@ -92,7 +92,7 @@ package struct XMLWriter: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// The bytes written, for a stream; writing goes on behind them.
+    /// The bytes written, for a stream; writing continues after them.
     package mutating func take() -> [UInt8] {
         closeTag()
         defer { bytes = [] }
@@ -130,7 +130,7 @@ package struct XMLWriter: Sendable {
             case "<": bytes += "&lt;".utf8
             case ">": bytes += "&gt;".utf8
             case "\"" where inAttribute: bytes += "&quot;".utf8
-            // Written as they are, a parser would make spaces of them (§3.3.3), or a line feed of a carriage return (§2.11).
+            // Unescaped, a parser would turn them into spaces (§3.3.3), or a carriage return into a line feed (§2.11).
             case "\t" where inAttribute: bytes += "&#9;".utf8
             case "\n" where inAttribute: bytes += "&#10;".utf8
             case "\r": bytes += "&#13;".utf8

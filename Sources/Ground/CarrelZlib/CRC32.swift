@@ -4,7 +4,7 @@ import CZlib
 
 /// The checksum of gzip and ZIP (RFC 1952 §8, PKWARE APPNOTE §4.4.7) of bytes that come in pieces.
 package struct CRC32: Sendable {
-    /// Of the bytes so far.
+    /// The checksum of the bytes so far.
     package private(set) var value: UInt32 = 0
 
     package init() {}
@@ -23,7 +23,7 @@ package struct CRC32: Sendable {
         }
     }
 
-    /// One step of the shift register, without the inversions before and after: for ciphers that are made of it.
+    /// One step of the shift register, without the inversions before and after: for ciphers based on it.
     package static func step(_ register: UInt32, _ byte: UInt8) -> UInt32 {
         table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] ^ register >> 8
     }

@@ -5,9 +5,9 @@ import CZlib
 /// Compression into one gzip member (RFC 1952).
 package enum Gzip {
     /// - Parameters:
-    ///   - bytes: what is compressed.
-    ///   - level: from 1, which is fast, to 9.
-    /// - Returns: nil when it would not be smaller.
+    ///   - bytes: the bytes to compress.
+    ///   - level: from 1 (fast) to 9.
+    /// - Returns: nil if it would not be smaller.
     package static func compress(_ bytes: [UInt8], level: Int32 = 4) -> [UInt8]? {
         let out = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { out, count in
             unsafe bytes.withUnsafeBufferPointer { bytes in

@@ -3,7 +3,7 @@
 import CZlib
 package import CarrelBytes
 
-/// Unpacks one stream of raw deflate (RFC 1951), piece by piece. Takes about 48 KiB.
+/// Decompresses one stream of raw deflate (RFC 1951), piece by piece. Takes about 48 KiB.
 @safe
 package final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
@@ -26,18 +26,18 @@ package final class Inflater {
         unsafe stream.deallocate()
     }
 
-    /// One that goes on from the same place, on its own.
+    /// An independent copy that continues from the same position.
     package func copy() -> Inflater {
         unsafe Inflater { unsafe inflateCopy($0, stream) }
     }
 
-    /// Unpacks what comes next.
+    /// Decompresses the next bytes.
     ///
     /// - Parameters:
-    ///   - input: packed bytes that follow those taken before.
-    ///   - out: gets unpacked bytes appended.
-    ///   - limit: of how many at most; at least 1.
-    /// - Returns: how many bytes of the input were taken, and whether the stream is at its end.
+    ///   - input: compressed bytes that follow the consumed ones.
+    ///   - out: receives decompressed bytes.
+    ///   - limit: the maximum number of bytes to append; at least 1.
+    /// - Returns: the number of consumed bytes of the input, and whether the stream is at its end.
     /// - Throws: ``Malformed`` unless the bytes are a deflate stream.
     package func inflate(
         _ input: RawSpan,

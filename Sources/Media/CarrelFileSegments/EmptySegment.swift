@@ -5,7 +5,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTS
 
-/// A segment without samples: what a player gets that loads a gap.
+/// A segment without samples, for a player that loads a gap.
 package enum EmptySegment {
     /// The bytes of the segment.
     ///
@@ -13,7 +13,7 @@ package enum EmptySegment {
     ///   - initialization: the initialization segment of the stream.
     ///   - form: the form.
     /// - Returns: tables alone, or a fragment without samples.
-    /// - Throws: `unsupported` when the stream has no track that fits the form; `Malformed`.
+    /// - Throws: `unsupported` if the stream has no track that fits the form; `Malformed`.
     package static func bytes(of initialization: [UInt8], as form: FileSegments.Form) throws -> [UInt8] {
         let tracks = try MP4File(BytesReader(initialization)).tracks
         switch form {

@@ -8,7 +8,7 @@ import CarrelTS
 extension FileSegments {
     /// Packets that are written together.
     private static let blockLength = 1 << 18
-    /// Sample bytes of a fragment, at most, unless a single sample has more: its header comes before it and says their sizes.
+    /// Maximum size of the samples of a fragment, unless a single sample is larger: the header before them contains their sizes.
     private static let fragmentLength = 1 << 20
     /// Samples of a fragment, at most.
     private static let fragmentSamples = 1 << 14
@@ -38,11 +38,11 @@ extension FileSegments {
         return try ClearTrackReader(sources[track], samples, in: reader, protection)
     }
 
-    /// The ids of the keys that the fragments of a segment bring; each may be another than those of the tracks.
+    /// The key IDs in the fragments of a segment, which may differ from the tracks' key IDs.
     ///
     /// - Parameter index: the segment.
-    /// - Returns: each with its track.
-    /// - Throws: `unavailable` when there is no such segment; `Malformed`; what the reader throws.
+    /// - Returns: each key ID with its track.
+    /// - Throws: `unavailable` if the segment does not exist; `Malformed`; the errors of the reader.
     package func keyIDs(of index: Int) throws -> [(track: UInt32, id: KeyID)] {
         guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
         let listed = segments.count - stretches.count
@@ -52,18 +52,19 @@ extension FileSegments {
         return try FragmentSurvey.keyIDs(of: protected, in: fragments, of: reader)
     }
 
-    /// Writes one segment; nothing of another is read but the headers of its fragments.
+    /// Writes one segment. Of other segments, only the headers of fragments are read.
     ///
-    /// A transport stream begins with its tables, and where there are pictures, with a sync picture and its parameter sets. Its counters
-    /// begin where those of every other segment of the same tracks end. Memory is one sample of each track, and 1.5 MiB.
+    /// A transport stream begins with its tables and, if it has video, with an I-frame and its parameter sets. Its initial
+    /// continuity counters are the final ones of every other segment of the same tracks. Memory is one sample per track, and 1.5
+    /// MiB.
     ///
     /// - Parameters:
     ///   - index: the segment.
-    ///   - form: the form; `.fragment` wants one track.
-    ///   - wanted: the ids of the tracks that are in; nil are all.
+    ///   - form: the form; `.fragment` needs exactly one track.
+    ///   - wanted: the IDs of the tracks to write; nil for all.
     ///   - sink: gets the bytes in order.
-    /// - Throws: `unavailable` when there is no such segment; `unsupported` when no track fits the form; `wrongKey`, `missingKey`,
-    ///   `Malformed`; what the reader and the sink throw.
+    /// - Throws: `unavailable` if the segment does not exist; `unsupported` if no track fits the form; `wrongKey`, `missingKey`,
+    ///   `Malformed`; the errors of the reader and the sink.
     package func write(
         _ index: Int,
         as form: Form,
@@ -128,7 +129,7 @@ extension FileSegments {
         return first
     }
 
-    /// How often the tables are written before a segment: at the beginning of each, and at each sync picture. Nil where not all of those are
+    /// How many times the tables are written before a segment: once per segment and once per I-frame; nil if not all I-frames are
     /// known.
     private func tablesBefore(_ index: Int, _ chosen: [Int]) -> Int? {
         let pictures = chosen.filter { sources[$0].kind == "vide" }
@@ -179,17 +180,18 @@ extension FileSegments {
 
     // MARK: - Fragments
 
-    /// The bytes that a player reads before the fragments of a track: its clear description.
+    /// The clear initialization segment of a track.
     ///
-    /// - Parameter id: the track; nil where there is one.
+    /// - Parameter id: the track; nil if there is only one.
     /// - Returns: `ftyp` and `moov`.
-    /// - Throws: `unsupported` when there is no such track, or several; `malformed` when its description cannot be written.
+    /// - Throws: `unsupported` if the track does not exist, or there are several; `malformed` if its description cannot be
+    ///   written.
     package func initialization(of id: UInt32? = nil) throws -> [UInt8] {
         let chosen = sources.filter { id == nil || $0.id == id }
         guard chosen.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
         do throws(Malformed) {
             var track = try MovieTrack(chosen[0])
-            // the times of the fragments are those of the presentation
+            // fragment times are presentation times
             track.edits = []
             track.isEnabled = true
             if let index = sources.firstIndex(where: { $0.id == chosen[0].id }) {

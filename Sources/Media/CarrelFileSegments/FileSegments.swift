@@ -5,12 +5,12 @@ package import CarrelMP4
 package import CarrelMedia
 import CarrelTS
 
-/// An MP4 file of any protection as segments, each of which is written alone, in any order: progressive or fragmented, clear or
-/// protected, on this machine or far away.
+/// Divides an MP4 file of any protection into segments that are written independently, in any order: progressive or fragmented,
+/// clear or protected, local or remote.
 ///
-/// Segments begin with sync samples, or where there is sound alone, with any frame. The tables of the movie, or an index of the fragments
-/// (`sidx`, chained ones too, or `mfra`), are read once; where there is no index, the headers of the fragments are. Of the media nothing is
-/// read but the samples that are written. All times count from the beginning of the presentation, which has the time stamp
+/// Segments begin with sync samples, or with any frame if the file has only audio. The tables of the movie, or an index of the
+/// fragments (`sidx`, also chained, or `mfra`), are read once; without an index, the headers of the fragments are. Of the media,
+/// only the samples to write are read. All times are relative to the beginning of the presentation, whose timestamp is
 /// `TransportRemuxer.origin` in both forms.
 ///
 /// ```swift
@@ -22,7 +22,7 @@ import CarrelTS
 package struct FileSegments: Sendable {
     /// The form of a written segment.
     package enum Form: Sendable, Hashable {
-        /// MPEG-2 transport stream of all tracks that are asked for.
+        /// MPEG-2 transport stream of all requested tracks.
         case transportStream
         /// Clear movie fragments of one track.
         case fragment
@@ -30,7 +30,7 @@ package struct FileSegments: Sendable {
 
     /// One segment.
     package struct Segment: Sendable, Hashable {
-        /// When it begins, in ticks of 90 kHz from the beginning of the presentation.
+        /// When it begins, in 90 kHz ticks from the beginning of the presentation.
         package var startTime: Int64
         /// When the next one begins, or the last sample ends.
         package var endTime: Int64
@@ -45,11 +45,11 @@ package struct FileSegments: Sendable {
 
     /// A picture that is decoded alone.
     package struct IFrame: Sendable, Hashable {
-        /// When it is presented, in ticks of 90 kHz from the beginning of the presentation.
+        /// When it is presented, in 90 kHz ticks from the beginning of the presentation.
         package var time: Int64
         /// How long until the next one, or the end.
         package var duration: Duration
-        /// The segment that it lies in.
+        /// The segment that contains it.
         package var segment: Int
     }
 
@@ -69,24 +69,24 @@ package struct FileSegments: Sendable {
     let parts: [[SegmentPlanner.Part]]
     let stretches: [SegmentPlanner.Stretch]
     let syncSamples: [SegmentPlanner.SyncSample]
-    /// The ticks by which pictures are decoded earlier than their samples say, by track.
+    /// The ticks by which pictures are decoded before their samples' decode time, by track.
     let delays: [UInt32: Int64]
     /// The units by which the samples of each track are decoded earlier in fragments, so that no composition offset is negative.
     let leads: [Int64]
     /// The beginning of the presentation in the first segment.
     let beginning: SegmentBeginning
 
-    /// Looks through the tables or the index of a file.
+    /// Reads the tables or the index of a file.
     ///
     /// - Parameters:
-    ///   - file: the file; `leavesFragmentsToIndex` spares a request for each fragment of a remote one, but then keys that only later
-    ///     fragments bring are not asked for: `keyIDs(of:)` names them, and `protection.resolve` asks.
+    ///   - file: the file; `leavesFragmentsToIndex` saves a request for each fragment of a remote file, but keys of later
+    ///     fragments are then not requested in advance: `keyIDs(of:)` names them, and `protection.resolve` requests them.
     ///   - reader: the same file, to be read from any thread. Reading blocks.
     ///   - protection: its protection, with its keys.
-    ///   - target: how long segments last, at least about; a second at least makes sense.
-    ///   - takes: says which tracks are in.
-    /// - Throws: `unsupported` when no track is in, one presents several parts, or there are too many samples or segments; `Malformed`
-    ///   when the tables or the index are damaged; what the reader throws.
+    ///   - target: the approximate duration of segments; use at least one second.
+    ///   - takes: selects tracks.
+    /// - Throws: `unsupported` if no track is selected, a track presents several parts, or there are too many samples or
+    ///   segments; `Malformed` if the tables or the index are damaged; the errors of the reader.
     package init(
         _ file: MP4File,
         in reader: any ByteReader & Sendable,
@@ -132,7 +132,7 @@ package struct FileSegments: Sendable {
         syncSamples = planner.syncSamples.compactMap { sync in
             var sync = sync
             sync.segment -= dropped
-            // of fragments the ordinal counts from its own fragment
+            // in fragments, the ordinal is relative to the fragment
             guard sync.segment > 0 || sync.segment == 0 && (sync.offset > 0 || sync.ordinal >= first) else { return nil }
             sync.time = max(sync.time, beginning.time)
             return sync
@@ -149,7 +149,7 @@ package struct FileSegments: Sendable {
         }
     }
 
-    /// Tables, clock references, and packets that bring the counters to their start.
+    /// Tables, clock references, and packets that restore the continuity counters.
     private static let segmentOverhead: Int64 = 64 * 188
 
     /// How long all segments last.
@@ -157,8 +157,8 @@ package struct FileSegments: Sendable {
         Duration(ticks: (segments.last?.endTime ?? 0) - (segments.first?.startTime ?? 0))
     }
 
-    /// Bits a second as a transport stream of all tracks: the most of a segment that lasts half as long as the longest, or longer; and the
-    /// average. 0 where nothing lasts.
+    /// The bit rate as a transport stream of all tracks: the maximum over segments of at least half the longest duration, and the
+    /// average. 0 if the duration is 0.
     package var bandwidth: (peak: Int, average: Int) {
         func rate(_ bytes: Int64, _ ticks: Int64) -> Int {
             ticks > 0 ? Int(min(Double(bytes) * 720_000 / Double(ticks), 1e15)) : 0

@@ -5,9 +5,9 @@ package import CarrelMP4
 package import CarrelMedia
 import CarrelTS
 
-/// Takes the first picture that is decoded alone out of clear fragments, in pieces of any size as they arrive.
+/// Extracts the first I-frame from clear fragments, in pieces of any size as they arrive.
 ///
-/// Memory is one fragment header and one sample. What lies behind the picture is not needed: the stream may end anywhere then.
+/// Memory is one fragment header and one sample. Data after the I-frame is not needed: the stream may end anywhere after it.
 package struct FirstPicture {
     private var reader: FragmentReader
     private let place: Int
@@ -17,12 +17,12 @@ package struct FirstPicture {
     private let number: Int
 
     /// - Parameters:
-    ///   - tracks: those of the initialization segment, of which the first one with pictures counts.
-    ///   - form: the form in which the picture is written.
-    ///   - duration: how long it is shown.
-    ///   - shift: the ticks of 90 kHz that are added to its time in a transport stream.
-    ///   - number: of the picture, by which the counters of the transport stream's tables go on.
-    /// - Throws: `unsupported` when there are no pictures.
+    ///   - tracks: the tracks of the initialization segment; the first video track is used.
+    ///   - form: the output form.
+    ///   - duration: how long the picture is shown.
+    ///   - shift: 90 kHz ticks added to its time in a transport stream.
+    ///   - number: the number of the picture, which determines the continuity counters of the transport stream's tables.
+    /// - Throws: `unsupported` if there is no video.
     package init(
         of tracks: [MP4Track],
         as form: FileSegments.Form,
@@ -44,9 +44,9 @@ package struct FirstPicture {
     /// Adds a piece of the stream.
     package mutating func append(_ piece: RawSpan) { reader.append(piece) }
 
-    /// The picture as a segment of its own.
+    /// The I-frame as a separate segment.
     ///
-    /// - Returns: nil while the stream has to go on.
+    /// - Returns: nil if more data is needed.
     /// - Throws: `Malformed`, `unsupported`.
     package mutating func next() throws -> [UInt8]? {
         while let event = try reader.next() {
@@ -67,7 +67,7 @@ package struct FirstPicture {
             decodeTime: time,
             entry: sample.entry
         )
-        // a playlist may name any duration, and a product of it has to stay one
+        // a playlist may contain any duration; limit it so that products do not overflow
         let shown = max(.zero, min(duration, .seconds(Int32.max)))
         let units = max(1, min((shown * Int(track.timescale)).components.seconds, Int64(Int32.max)))
         let fits = fragment.append(

@@ -4,16 +4,16 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTS
 
-/// The facts that the first samples of a track of pictures tell about all: how far they are reordered, and how long they last.
+/// Properties of a video track estimated from its first samples: reordering depth and sample duration.
 struct FirstSamples {
-    /// The ticks by which pictures are decoded earlier than their samples say, by track, as `PresentationPlan` finds them; none is 0.
+    /// The ticks by which pictures are decoded before their samples' decode time, by track, as in `PresentationPlan`; 0 for none.
     private(set) var delays: [UInt32: Int64] = [:]
-    /// The units by which the samples of each track are presented before the samples say that they are decoded, at most.
+    /// The maximum number of units by which samples are presented before their decode time, by track.
     private(set) var leads: [Int64]
-    /// The average duration of the samples of each track, in its units; 0 where it is not known.
+    /// The average sample duration of each track, in its units; 0 if unknown.
     private(set) var durations: [Double]
 
-    /// Samples that are looked at, as many as a whole file's remux looks at.
+    /// Number of samples to examine, as for the remux of a whole file.
     private static let count = 1000
 
     init(

@@ -6,7 +6,7 @@ import CarrelMedia
 import CarrelTS
 import CarrelThreads
 
-/// Asks a source of keys from threads that may block, and asks once for each key.
+/// Requests keys from threads that may block, each key once.
 final class KeyDesk: Sendable {
     private struct Name: Hashable {
         var id: [UInt8]?
@@ -26,13 +26,13 @@ final class KeyDesk: Sendable {
         self.clock = clock
     }
 
-    /// The key of the packets of a parity: by the id of the message, by its content id, or as track 0 (even) or 1 (odd).
+    /// The key for packets of a parity: by the ID in the message, by its content ID, or as track 0 (even) or 1 (odd).
     ///
     /// - Parameters:
-    ///   - parity: of the packets.
-    ///   - message: the message in force; nil where none is.
+    ///   - parity: the parity of the packets.
+    ///   - message: the message in force; nil if there is none.
     /// - Returns: the key.
-    /// - Throws: `missingKey`, `refusedKey`; `expiredKey` when its time is over.
+    /// - Throws: `missingKey`, `refusedKey`; `expiredKey` if it has expired.
     func key(_ parity: KeyParity, _ message: KeyMessage?) throws -> Secret {
         let name = Name(id: message?.keyID(parity), content: message?.contentID, parity: parity)
         let grant = try known.withLock { $0[name] } ?? ask(name)

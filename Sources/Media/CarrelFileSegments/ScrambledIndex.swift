@@ -2,12 +2,12 @@
 
 package import CarrelBytes
 
-/// The places at which segments of a scrambled transport stream may begin: an index in a file of its own.
+/// An index of the points at which segments of a scrambled transport stream may begin, in a separate file.
 ///
-/// The form is this project's own: a text of lines `OFFSET TIME`, decimal numbers with a space between them, that rise. `OFFSET` is the
-/// first byte of a packet at which decoding can start, or of the tables in front of it; `TIME` is when it is presented, in ticks of 90 kHz
-/// from the beginning of the stream, and goes on past 33 bits. The last line has the length of the stream and the time of its end. Empty
-/// lines and lines that begin with `#` count for nothing.
+/// The format is this project's own: lines `OFFSET TIME`, two decimal numbers separated by a space, both increasing. `OFFSET` is
+/// the first byte of a packet at which decoding can start, or of the tables before it; `TIME` is its presentation time in 90 kHz
+/// ticks from the beginning of the stream, without wrapping at 33 bits. The last line has the length and the end time of the
+/// stream. Empty lines and lines that begin with `#` are ignored.
 ///
 /// ```
 /// # offset time
@@ -20,7 +20,7 @@ package struct ScrambledIndex: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         /// The first byte.
         package var offset: Int64
-        /// When it is presented, in ticks of 90 kHz.
+        /// When it is presented, in 90 kHz ticks.
         package var time: Int64
 
         package init(offset: Int64, time: Int64) {
@@ -35,8 +35,8 @@ package struct ScrambledIndex: Sendable, Hashable {
     /// Bytes of a text, at most.
     package static let lengthLimit = 4 << 20
 
-    /// - Parameter entries: rising, the end of the stream as the last one.
-    /// - Throws: `Malformed` when there are fewer than two, they do not rise, or an offset is not that of a packet.
+    /// - Parameter entries: increasing; the last entry is the end of the stream.
+    /// - Throws: `Malformed` if there are fewer than two, they do not increase, or an offset is not on a packet boundary.
     package init(_ entries: [Entry]) throws(Malformed) {
         guard entries.count >= 2 else { throw Malformed("an index has two lines at least", at: 0) }
         var last = Entry(offset: -1, time: -1)

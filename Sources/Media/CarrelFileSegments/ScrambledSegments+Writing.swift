@@ -9,27 +9,27 @@ import CarrelTS
 extension ScrambledSegments {
     /// Bytes in front of a segment that are read back for the tables and the key message in force: first the fewest.
     private static let lookBehind: [Int64] = [256 << 10, 1 << 20, 4 << 20].map { $0 / packetLength * packetLength }
-    /// Bytes in which a random access point must come, where cuts are estimated.
+    /// Range in which a random access point must occur if boundaries are estimated.
     private static let searchLimit: Int64 = 32 << 20
-    /// Bytes behind a segment in which a map that begins in it is read to its end.
+    /// Limit in bytes after a segment for reading a program map that begins in it.
     private static let mapLimit: Int64 = 1 << 20
 
-    /// Writes one segment in the clear, as `TransportStreamDescrambler` writes its packets when it goes through the whole stream: no table
-    /// speaks of scrambling any more.
+    /// Writes one segment in the clear, as `TransportStreamDescrambler` writes its packets when it reads the whole stream: the
+    /// tables no longer mention scrambling.
     ///
-    /// The tables of the program come in front of every segment but the one at the beginning of the stream, which has them. Their counters
-    /// go on in the segment, so that segments can be joined. Memory is half a megabyte, whatever the length of a segment.
+    /// The program tables precede every segment except the first, which contains them. Their continuity counters continue in the
+    /// segment, so that segments can be concatenated. Memory is half a megabyte, whatever the length of a segment.
     ///
     /// - Parameters:
     ///   - index: the segment.
     ///   - sink: gets the bytes in order.
-    /// - Throws: `unavailable` when there is no such segment; `missingKey`, `refusedKey`, `expiredKey`; `unsupported` when no random access
-    ///   point comes in 32 MiB; `Malformed` with the byte of the stream; what the reader and the sink throw.
+    /// - Throws: `unavailable` if the segment does not exist; `missingKey`, `refusedKey`, `expiredKey`; `unsupported` if there is
+    ///   no random access point within 32 MiB; `Malformed` with the offset in the stream; the errors of the reader and the sink.
     package func write(_ index: Int, to sink: inout some MediaSink) throws {
         guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
         let segment = segments[index]
         let isEstimated = cuts == .estimated
-        // the first one has what comes before the first random access point
+        // the first segment includes everything before the first random access point
         let start = isEstimated && index > 0 ? try randomAccess(from: segment.range.lowerBound) : segment.range.lowerBound
         let state = try state(before: start)
         if start > 0 { try sink.write(state.clearTables.rawSpan) }
@@ -39,7 +39,8 @@ extension ScrambledSegments {
         var end = isEstimated && index + 1 < segments.count ? nil : segment.range.upperBound
         var tracker = state
         var at = start
-        // packets of a map that goes on in those not read yet; at first those of the segment before, which are its own to write
+        // packets of a map that continues in packets not read yet; initially packets of the previous segment, which writes them
+        // itself
         var held = state.unfinishedMap
         var skipped = held.count
         while at < end ?? length {
@@ -64,7 +65,7 @@ extension ScrambledSegments {
         }
     }
 
-    /// Takes the scrambling out of a map whose first packets end a segment, and whose last packets the next segment has.
+    /// Clears a map whose first packets end a segment, and whose last packets are in the next segment.
     private func clearMap(
         in block: inout [UInt8],
         from map: Int,
@@ -88,7 +89,7 @@ extension ScrambledSegments {
         MediaError(.unsupported, "no random access point comes in \(searchLimit >> 20) MiB behind byte \(place)")
     }
 
-    /// The first random access point at or behind a place, or the end of the stream.
+    /// The first random access point at or after an offset, or the end of the stream.
     private func randomAccess(from place: Int64) throws -> Int64 {
         let length = reader.length / Self.packetLength * Self.packetLength
         var tracker = head
@@ -104,7 +105,7 @@ extension ScrambledSegments {
         return length
     }
 
-    /// The first random access point of a block at or behind a place, where the segment ends; nil when none is in it.
+    /// The first random access point of a block at or after an offset, where the segment ends; nil if the block has none.
     private func nextSegment(
         in block: [UInt8],
         at start: Int64,
@@ -122,7 +123,8 @@ extension ScrambledSegments {
         return nil
     }
 
-    /// The tables and the key message in force at a place: those read last before it, a bounded way back, or those of the beginning.
+    /// The tables and the key message in force at an offset: the last ones within a bounded range before it, or the first ones of
+    /// the stream.
     private func state(before place: Int64) throws -> ProgramTracker {
         var tracker = head
         for distance in Self.lookBehind {
@@ -135,7 +137,7 @@ extension ScrambledSegments {
             }
             if tracker.message != nil || tracker.messagePID == nil || from == 0 { return tracker }
         }
-        // the message at the beginning, where it was read: keys that never change need no other
+        // the message at the beginning, if it was read: keys that never change need no other
         tracker.takeMessage(of: head)
         return tracker
     }
@@ -153,7 +155,7 @@ extension ScrambledSegments {
         _ = try descrambler.descramble(&bytes, in: 0..<count)
     }
 
-    /// Descrambles a block where it lies.
+    /// Descrambles a block in place.
     private func clear(_ block: inout [UInt8], at start: Int64, _ descrambler: inout TransportStreamDescrambler) throws {
         let count = block.count
         var rest = 0..<count

@@ -6,21 +6,21 @@ package import CarrelMedia
 import CarrelTS
 import CarrelThreads
 
-/// A transport stream as segments, scrambled (DVB-CISSA) or clear, each of which is written alone, in the clear: on this machine or far
-/// away.
+/// Divides a transport stream, scrambled (DVB-CISSA) or clear, into segments that are written independently in the clear; local
+/// or remote.
 ///
-/// A segment begins with a random access point, as the clear headers of packets say. The cuts are those of an index, where there is one.
-/// A short stream is read through for them. Of a long one they are places that follow from its duration or bit rate: there each segment
-/// begins with the next random access point, and the times are estimates. The keys of a segment follow from the key message before it,
-/// which repeats.
+/// A segment begins with a random access point, which the clear headers of packets declare. Segment boundaries are taken from an
+/// index, if there is one. A short stream is scanned for them. In a long stream they are offsets computed from its duration or
+/// bit rate: each segment begins with the next random access point, and the times are estimates. The keys of a segment follow
+/// from the preceding key message, which repeats.
 package struct ScrambledSegments: Sendable {
     /// One segment.
     package struct Segment: Sendable, Hashable {
-        /// When it begins, in ticks of 90 kHz from the beginning of the stream.
+        /// When it begins, in 90 kHz ticks from the beginning of the stream.
         package var startTime: Int64
         /// When it ends.
         package var endTime: Int64
-        /// Its bytes; where cuts are estimated, the places from which random access points are looked for.
+        /// Its bytes; if boundaries are estimated, the offsets at which the search for random access points begins.
         package var range: Range<Int64>
 
         /// When it begins.
@@ -31,11 +31,11 @@ package struct ScrambledSegments: Sendable {
 
     /// How the cuts were found.
     package enum Cuts: Sendable, Hashable {
-        /// By an index of the caller's.
+        /// From the caller's index.
         case indexed
-        /// By reading the stream through.
+        /// From a scan of the whole stream.
         case scanned
-        /// By the duration or the bit rate.
+        /// From the duration or the bit rate.
         case estimated
     }
 
@@ -49,29 +49,29 @@ package struct ScrambledSegments: Sendable {
     /// The program at the beginning of the stream.
     let head: ProgramTracker
 
-    /// Bytes that are read through for exact cuts, unless the caller says otherwise.
+    /// Default maximum size of a stream that is scanned for exact boundaries.
     package static let scanLimit: Int64 = 64 << 20
-    /// Bits a second where nothing is said.
+    /// Default bit rate in bits per second.
     package static let bitrate = 3_000_000
-    /// Bytes at the beginning in which the tables must lie.
+    /// Size of the range at the beginning that must contain the tables.
     private static let headLimit: Int64 = 1 << 20
     static let packetLength = Int64(TransportStream.packetLength)
     /// Bytes that are read together.
     static let blockLength = 1024 * packetLength
 
-    /// Looks into a stream and cuts it.
+    /// Probes a stream and divides it into segments.
     ///
     /// - Parameters:
     ///   - reader: the stream. Reading blocks.
-    ///   - keys: who has the keys: they are asked for when a segment is written.
-    ///   - target: how long segments last, at least about.
-    ///   - index: the places of cuts; nil when there is no index.
-    ///   - duration: of the stream, where it is known.
-    ///   - bitrate: bits a second, for a stream without a known duration; 0 counts as 3,000,000.
-    ///   - clock: tells the time at which keys end.
-    ///   - scanLimit: bytes of a stream that is read through for its cuts, at most.
-    /// - Throws: `unsupported` when there are too many segments; `Malformed` when it is not a transport stream, has no program in its first
-    ///   MiB, or another length than its index says; what the reader throws.
+    ///   - keys: the key source, called when a segment is written.
+    ///   - target: the approximate duration of segments.
+    ///   - index: the segment boundaries; nil without an index.
+    ///   - duration: the duration of the stream, if known.
+    ///   - bitrate: bits per second, for a stream without a known duration; 0 means 3,000,000.
+    ///   - clock: the clock by which keys expire.
+    ///   - scanLimit: maximum size in bytes of a stream that is scanned for boundaries.
+    /// - Throws: `unsupported` if there are too many segments; `Malformed` if it is not a transport stream, has no program in its
+    ///   first MiB, or has another length than its index declares; the errors of the reader.
     package init(
         _ reader: any ByteReader & Sendable,
         keys: some ContentKeySource,
@@ -89,7 +89,7 @@ package struct ScrambledSegments: Sendable {
         var head = ProgramTracker()
         try Self.forEachPacket(of: reader, in: 0..<min(length, Self.headLimit)) { packet, bytes, _ in
             head.take(packet, bytes)
-            // the first message too: where none repeats, it is the one in force
+            // the first message too: if none repeats, it is the one in force
             return head.map == nil || head.messagePID != nil && head.message == nil
         }
         guard head.map != nil else { throw Malformed("no program is found at the beginning of the stream", at: 0) }
@@ -171,7 +171,7 @@ package struct ScrambledSegments: Sendable {
                     found[found.count - 1].endTime = clock.time
                     found[found.count - 1].range = found[found.count - 1].range.lowerBound..<offset
                 }
-                // what comes before the first one has the tables
+                // the bytes before the first one contain the tables
                 let start = found.isEmpty ? 0 : offset
                 do {
                     try add(Segment(startTime: clock.time, endTime: clock.time, range: start..<length), to: &found)
@@ -228,11 +228,13 @@ package struct ScrambledSegments: Sendable {
         }
     }
 
-    /// The clock of a stream, which counts modulo 2^33, as a time from its first reference on that only rises.
+    /// The program clock, which wraps at 2^33, as an increasing time since its first reference.
     private struct StreamClock {
         private var last: UInt64?
         private(set) var time: Int64 = 0
 
+        /// Takes a clock reference.
+        ///
         /// - Parameter reference: ticks of 27 MHz.
         mutating func take(_ reference: UInt64) {
             let ticks = reference / 300 & (MediaTime.modulus - 1)

@@ -4,7 +4,8 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTS
 
-/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures are placed.
+/// The beginning of a file's presentation by its edit lists: which segments and samples come before it, and how hidden pictures
+/// are placed.
 struct SegmentBeginning: Sendable {
     /// Segments at the beginning that present nothing.
     private(set) var dropped = 0
@@ -24,9 +25,9 @@ struct SegmentBeginning: Sendable {
     private static let finest: Int64 = 90_000
 
     /// - Parameters:
-    ///   - planner: the segments as their samples lie.
+    ///   - planner: the segments with their samples.
     ///   - reader: the file.
-    /// - Throws: `unsupported` if too many pictures are hidden; what the reader throws.
+    /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     init(_ planner: SegmentPlanner, in reader: any ByteReader & Sendable) throws {
         let tracks = planner.tracks
         skipped = [Int](repeating: 0, count: tracks.count)
@@ -57,7 +58,7 @@ struct SegmentBeginning: Sendable {
         if dropped == 0, skipped.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
     }
 
-    /// The samples of a track from a segment on; nil when it has none there.
+    /// The samples of a track from a segment on; nil if it has none there.
     private static func samples(
         of track: Int,
         _ planner: SegmentPlanner,
@@ -82,7 +83,7 @@ struct SegmentBeginning: Sendable {
     ///   - index: its position among the samples of the first segment; nil for another segment.
     ///   - track: the position of the track.
     ///   - shift: the units that are added to the times of the media.
-    ///   - lead: the units by which all samples are decoded earlier than they say.
+    ///   - lead: units by which all samples are decoded before their declared time.
     /// - Returns: the sample, in units of fragments.
     func placed(_ sample: MP4Sample, at index: Int?, of track: Int, shift: Int64, lead: Int64) -> MP4Sample {
         let scale = scales[track]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says where segments begin: at the first place that allows it, at or behind each multiple of a target.
+/// Decides where segments begin: at the first possible point at or after each multiple of a target.
 struct SegmentCuts: Sendable {
     /// The target, in ticks.
     let interval: Int64
@@ -12,7 +12,7 @@ struct SegmentCuts: Sendable {
 
     init(interval: Int64) { self.interval = max(1, interval) }
 
-    /// Whether a segment begins at a time, which then counts as taken. The first place always begins one.
+    /// Whether a segment begins at a time; if so, the boundary is consumed. The first point always begins one.
     mutating func isCut(at time: Int64, allowed: Bool) -> Bool {
         guard let first else {
             self.first = time

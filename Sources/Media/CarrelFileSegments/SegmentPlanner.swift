@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelMedia
 
-/// Cuts a file into segments: goes through the tables of its movie, and the index or the headers of its fragments, once.
+/// Divides a file into segments: reads the tables of its movie, and the index or the headers of its fragments, once.
 struct SegmentPlanner {
     /// The samples of a track in a segment of listed samples.
     struct Part: Sendable {
@@ -16,7 +16,7 @@ struct SegmentPlanner {
     /// The place of a segment of fragments.
     struct Stretch: Sendable {
         var range: Range<Int64>
-        /// When the samples of each track begin, where the fragments do not say.
+        /// The start times of the samples of each track, if the fragments do not declare them.
         var times: [Int64]
     }
 
@@ -24,7 +24,7 @@ struct SegmentPlanner {
     struct SyncSample: Sendable {
         var time: Int64
         var segment: Int
-        /// Its place among the track's samples of the segment; of fragments among those behind `offset`.
+        /// Its index among the track's samples in the segment; for fragments, among the samples after `offset`.
         var ordinal: Int
         /// The first byte of its fragment; 0 of listed samples.
         var offset: Int64
@@ -33,7 +33,7 @@ struct SegmentPlanner {
     let reader: any ByteReader & Sendable
     let tracks: [MP4Track]
     let clocks: [TrackClock]
-    /// The track whose samples decide about cuts: pictures, where there are any.
+    /// The track whose samples determine the boundaries: video, if there is any.
     let leading: Int
     private let protected: [Bool]
     private var cuts: SegmentCuts
@@ -42,9 +42,9 @@ struct SegmentPlanner {
     private(set) var starts: [Int64] = []
     /// The bytes of each as a transport stream, about.
     private(set) var bytes: [Int64] = []
-    /// By track: the parts with samples, in the order of their segments.
+    /// The parts with samples, by track, in segment order.
     private(set) var parts: [[Part]]
-    /// Of the segments behind the listed ones.
+    /// The segments after the listed ones.
     private(set) var stretches: [Stretch] = []
     private(set) var syncSamples: [SyncSample] = []
     /// When the last sample's presentation ends.
@@ -55,7 +55,7 @@ struct SegmentPlanner {
 
     /// When the listed samples of each track end, in its units.
     private var ends: [Int64]
-    /// When those of the leading track end, in ticks.
+    /// When the samples of the leading track end, in ticks.
     private var leadingEnd = Int64.min
 
     /// Samples that are walked through, at most: two days of a movie.
@@ -64,7 +64,7 @@ struct SegmentPlanner {
     static let partLimit = 1 << 16
     /// Sync samples that are listed, at most.
     static let syncLimit = 1 << 18
-    /// The box types of a fragmented file that need no fragments behind them.
+    /// Box types of a fragmented file that may occur without following fragments.
     private static let headerTypes: Set<FourCC> = ["moof", "styp", "sidx", "emsg", "prft"]
 
     init(
@@ -106,7 +106,7 @@ struct SegmentPlanner {
         for track in tracks.indices where track != leading { try walk(track) }
     }
 
-    /// Goes through the samples of a track: those of the leading one cut, and so do those of another behind its end.
+    /// Walks the samples of a track: boundaries follow the leading track's samples and, after its end, another track's.
     private mutating func walk(_ index: Int) throws {
         let track = tracks[index]
         let clock = clocks[index]
@@ -163,7 +163,7 @@ struct SegmentPlanner {
         return (size + 60) * 188 / 184
     }
 
-    /// The part of a segment; nil when the track has no sample in it.
+    /// The part of a segment; nil if the track has no sample in it.
     static func part(of segment: Int, in parts: [Part]) -> Part? {
         var (low, high) = (0, parts.count)
         while low < high {
@@ -203,7 +203,7 @@ struct SegmentPlanner {
             try begin(at: time)
             stretches.append(Stretch(range: range, times: times))
         } else if stretches.isEmpty {
-            // behind listed samples
+            // after listed samples
             try begin(at: max(time, starts.last ?? time))
             stretches.append(Stretch(range: range, times: times))
         }
@@ -217,7 +217,7 @@ struct SegmentPlanner {
         }
     }
 
-    /// The index of the file, where it names all fragments.
+    /// The index of the file, if it lists all fragments.
     private func index(of file: MP4File) throws -> SegmentReferences? {
         let names = [tracks[leading].id] + tracks.map(\.id)
         guard !file.indexes.isEmpty, let references = try SegmentReferences(file.indexes, of: names, in: reader),
@@ -227,7 +227,7 @@ struct SegmentPlanner {
         if !file.hasIndexedFragments {
             return (file.fragments.last?.start ?? 0) < last.range.upperBound ? references : nil
         }
-        // no fragment comes behind it
+        // no fragment follows it
         var window = FileWindow(reader)
         var at = last.range.upperBound
         for _ in 0..<16 {
@@ -239,7 +239,7 @@ struct SegmentPlanner {
         return references
     }
 
-    /// Cuts by the table at the end of the file; false when it has none for the leading track.
+    /// Cuts by the table at the end of the file; false if it has none for the leading track.
     private mutating func planRandomAccess(_ file: MP4File) throws -> Bool {
         guard let table = try FragmentRandomAccess(reader, track: tracks[leading].id), let first = file.fragments.first else {
             return false
@@ -306,7 +306,7 @@ struct SegmentPlanner {
     ///   - reader: the file.
     ///   - isFirst: whether the first one is enough.
     /// - Returns: the `moof` boxes in order.
-    /// - Throws: `Malformed` when the range does not hold whole boxes, the first of which belongs to a fragment.
+    /// - Throws: `Malformed` if the range does not hold whole boxes, the first of which belongs to a fragment.
     static func fragments(in range: Range<Int64>, of reader: any ByteReader, first isFirst: Bool = false) throws -> [MP4Box] {
         var found: [MP4Box] = []
         var window = FileWindow(reader)

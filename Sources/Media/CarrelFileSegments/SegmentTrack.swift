@@ -9,19 +9,19 @@ package struct SegmentTrack: Sendable, Hashable {
     package var id: UInt32
     /// The four characters of its handler: `vide`, `soun`, …
     package var kind: String
-    /// The `codecs` parameter (RFC 6381); nil when the configuration is missing or damaged.
+    /// The `codecs` parameter (RFC 6381); nil if the configuration is missing or damaged.
     package var codecs: String?
     /// The four characters of its sample entry, whatever the protection.
     package var format: String
     /// Whether transport streams can hold it.
     package var isInTransportStreams: Bool
-    /// ISO 639-2, three letters; nil when undetermined.
+    /// ISO 639-2, three letters; nil if undetermined.
     package var language: String?
-    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
+    /// Display width in pixels, after rotation; 0 unless it is video.
     package var width: Int
-    /// Pixels as they are shown, turned where the file says so; 0 of what is not a picture.
+    /// Display height in pixels, after rotation; 0 unless it is video.
     package var height: Int
-    /// Pictures a second, by the durations of the first ones; nil of what is not a picture.
+    /// Frame rate from the durations of the first pictures; nil unless it is video.
     package var frameRate: Double?
     /// Channels of audio, by the sample entry; 0 of other tracks.
     package var channels: Int

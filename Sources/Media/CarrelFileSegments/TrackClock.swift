@@ -3,7 +3,7 @@
 import CarrelMP4
 import CarrelMedia
 
-/// Turns the times of a track into ticks of 90 kHz from the beginning of the presentation, as `TransportRemuxer` does.
+/// Turns the times of a track into 90 kHz ticks from the beginning of the presentation, as `TransportRemuxer` does.
 struct TrackClock: Sendable {
     private let timescale: Int64
     /// The ticks that are added to the times of the media.
@@ -11,7 +11,7 @@ struct TrackClock: Sendable {
     /// The same in units of the track, from a beginning at `TransportRemuxer.origin`.
     let unitShift: Int64
 
-    /// - Parameter track: one with a time scale.
+    /// - Parameter track: a track with a timescale.
     init(_ track: MP4Track) {
         timescale = Int64(max(1, track.timescale))
         var delay: Int64 = 0
@@ -27,7 +27,7 @@ struct TrackClock: Sendable {
             delay &+= duration &* 90_000 / Int64(track.movieTimescale)
             units &+= duration &* timescale / Int64(track.movieTimescale)
         }
-        // empty edits alone present nothing, and count for nothing
+        // an edit list with empty edits only is ignored
         if start == 0, track.editList.edits.allSatisfy({ $0.mediaTime < 0 }) { (delay, units) = (0, 0) }
         shift = delay &- Self.ticks(start, timescale)
         unitShift = units &- start &+ TransportRemuxer.origin / 90_000 &* timescale

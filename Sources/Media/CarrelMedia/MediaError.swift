@@ -3,26 +3,13 @@
 public import CarrelBytes
 import CarrelMP4
 
+/// The domain of ``MediaError``.
+public enum MediaErrorDomain: ErrorDomain {}
+
 /// Why media cannot be read, decrypted or written: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-public struct MediaError: CodedError {
-    /// The kinds of this failure.
-    public typealias Code = ErrorCode<MediaError>
+public typealias MediaError = CodedFailure<MediaErrorDomain>
 
-    /// The kind of failure.
-    public let code: Code
-    /// A lower-case sentence without a period; never a key.
-    public let message: String
-
-    /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - message: a lower-case sentence without a period and without a key.
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-
+extension MediaError {
     /// Damaged parameters of a track's Common Encryption.
     init(_ track: MP4Track, _ fault: Malformed) {
         self.init(.malformed, "parameters of the encryption of track \(track.id): \(fault.what) at their byte \(fault.offset)")
@@ -35,21 +22,21 @@ public struct MediaError: CodedError {
 }
 
 extension ErrorCode where Failure == MediaError {
-    /// The bytes are not what their format says they must be.
+    /// The bytes violate their format.
     public static var malformed: Self { Self("media.malformed") }
-    /// A key that it needs was not given.
+    /// A required key was not supplied.
     public static var missingKey: Self { Self("media.missing-key") }
-    /// A key is not written as one.
+    /// A key is malformed.
     public static var badKey: Self { Self("media.bad-key") }
     /// The source of keys refuses the key.
     public static var refusedKey: Self { Self("media.refused-key") }
-    /// A key is not the one that it was encrypted with.
+    /// A key differs from the encryption key.
     public static var wrongKey: Self { Self("media.wrong-key") }
     /// No check of the clear bytes shows a key to be right, and the caller requires one.
     public static var unverifiedKey: Self { Self("media.unverified-key") }
-    /// Its protection or its coding is not one that Carrel knows.
+    /// Carrel does not support its protection or its coding.
     public static var unsupported: Self { Self("media.unsupported") }
-    /// The license asks for controls of the output that a plain file does not have.
+    /// The license requires output controls that a plain file does not have.
     public static var outputControl: Self { Self("media.output-control") }
     /// A file cannot be read.
     public static var unavailable: Self { Self("media.unavailable") }

@@ -5,13 +5,13 @@ package import CarrelMP4
 
 /// One box of a file, with the boxes in it.
 package struct BoxTree: Sendable {
-    /// The four characters of its type; of PIFF's and other `uuid` boxes the type behind them too.
+    /// The four-character type; for `uuid` boxes, such as PIFF's, followed by the extended type.
     package var type: String
     /// The offset of its header.
     package var offset: Int64
     /// Bytes, header and all.
     package var size: Int64
-    /// The boxes in it, where it is one that holds boxes.
+    /// The child boxes, if it is a container box.
     package var boxes: [BoxTree]
 
     private static let containers: Set<String> = [
@@ -27,7 +27,7 @@ package struct BoxTree: Sendable {
     ///   - reader: the file.
     ///   - limit: boxes, at most; the others are left out.
     /// - Returns: the boxes in file order, and whether some were left out.
-    /// - Throws: what the reader throws; `Malformed` when a box is damaged.
+    /// - Throws: the errors of the reader; `Malformed` if a box is damaged.
     package static func read(_ reader: any ByteReader, limit: Int = 5000) throws -> (boxes: [BoxTree], isCut: Bool) {
         var left = limit
         var window = FileWindow(reader)
@@ -57,7 +57,7 @@ package struct BoxTree: Sendable {
         return boxes
     }
 
-    /// The bytes of the boxes in a box; nil when it holds none.
+    /// The bytes of the boxes in a box; nil if it holds none.
     private static func children(of box: MP4Box, _ window: inout FileWindow) throws -> Range<Int64>? {
         let type = "\(box.type)"
         var skipped: Int64

@@ -2,10 +2,10 @@
 
 import CarrelJSON
 
-/// Facts as lines of text: a name and a value on each, 80 columns where the values allow it.
+/// Facts as lines of text: a name and a value per line, 80 columns if the values allow it.
 ///
-/// Members of an object are lines behind one another. Of a list of objects, each is one line where it fits, and a block with a dash
-/// at its first line otherwise. Empty lists are left out.
+/// Members of an object are consecutive lines. Each item of a list of objects is one line if it fits, otherwise a block with a
+/// dash on its first line. Empty lists are left out.
 struct InspectionText {
     private static let width = 80
     private var lines: [String] = []
@@ -49,7 +49,7 @@ struct InspectionText {
         }
     }
 
-    /// Writes values behind a name, separated by commas, on as many lines as they need.
+    /// Writes values after a name, separated by commas, on as many lines as they need.
     private mutating func writeWrapped(_ name: String, _ values: [String], indent: String) {
         var line = name
         for (place, value) in values.enumerated() {
@@ -64,7 +64,7 @@ struct InspectionText {
         lines.append(line)
     }
 
-    /// An object of plain members in one line; nil when it has others.
+    /// An object of plain members in one line; nil if it has others.
     private static func line(_ value: JSON) -> String? {
         var parts: [String] = []
         for member in value.object ?? [:] {

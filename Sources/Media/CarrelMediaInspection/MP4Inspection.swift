@@ -10,20 +10,20 @@ import CarrelMP4
 
 /// The contents of an MP4 file as JSON.
 enum MP4Inspection {
-    /// Samples of all tracks that are counted: those of a day of audio and pictures.
+    /// Limit of samples counted over all tracks: enough for a day of audio and video.
     static let sampleLimit = 10_000_000
     /// Segment indexes that are described.
     private static let indexLimit = 100
 
-    /// Looks into a file.
+    /// Inspects a file.
     ///
-    /// Samples that are more than can be counted are left out of the numbers of their track, which `samplesLeftOut` says.
+    /// Samples above the limit are not counted for their track, and `samplesLeftOut` reports them.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - media: its protection.
     /// - Returns: `kind`, `size`, `brands`, `fragmented`, `fragments`, `tracks`, `indexes`, `systems`, `protection`, `boxes`.
-    /// - Throws: what the reader throws; `Malformed`.
+    /// - Throws: the errors of the reader; `Malformed`.
     static func describe(_ reader: any ByteReader, _ media: MediaFile) throws -> JSON {
         let file = try MP4File(reader)
         let whole = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]

@@ -13,7 +13,7 @@ enum MPDInspection {
     /// Bytes in which the root element begins.
     private static let headLength: Int64 = 16 << 10
 
-    /// Looks into a file; nil when it is not an MPD.
+    /// Inspects a file; nil if it is not an MPD.
     static func describe(_ reader: any ByteReader) throws -> JSON? {
         guard try isMPD(reader) else { return nil }
         guard reader.length <= limit else { throw Malformed("MPD is longer than \(limit) bytes", at: 0) }
@@ -61,7 +61,7 @@ enum MPDInspection {
         let streams = mpd.streams()
         var rest = streams[...]
         var periods: [JSON] = []
-        // thousands of representations may share one timeline, of which the last segment tells the number
+        // thousands of representations may share one timeline, whose last segment determines the number
         var timelines = MPDTimelines(keepsRuns: false, workLimit: MPD.timelineLimit)
         for (place, (period, timing)) in zip(mpd.periods, mpd.timings).enumerated() {
             var object: JSONObject = [:]
@@ -104,7 +104,7 @@ enum MPDInspection {
     /// Descriptors of all representations, at most: inherited descriptors come with each representation.
     private static let descriptorLimit = 100_000
 
-    /// Refuses an MPD whose representations inherit more descriptors than memory should hold.
+    /// Refuses an MPD whose representations inherit too many descriptors for memory.
     private static func checkDescriptors(_ mpd: MPD) throws(Malformed) {
         var count = 0
         for set in mpd.periods.lazy.flatMap(\.adaptationSets) {
@@ -141,7 +141,7 @@ enum MPDInspection {
         if let rate = properties.frameRate { object["frameRate"] = .string(rate) }
         if let rate = properties.audioSamplingRate { object["sampleRate"] = .string(rate) }
         object["addressing"] = .string(stream.information?.kind.rawValue ?? "BaseURL")
-        // a live presentation may go on without an end
+        // a live presentation may be unbounded
         if let count = try stream.segments(&timelines).count { object["segments"] = .integer(count) }
         if !stream.keyIDs.isEmpty { object["keyIds"] = .texts(stream.keyIDs) }
         return .object(object)

@@ -11,7 +11,7 @@ package enum MediaInspection {
     ///
     /// - Parameters:
     ///   - reader: the file.
-    ///   - name: of the file, for errors.
+    ///   - name: the name of the file, for errors.
     ///   - extent: how much of the media is read.
     /// - Returns: its `kind` (`mp4`, `dcf`, `ts`, `hls`, `dash` or `audio`), its `size`, its `protection`, and the facts of its kind.
     /// - Throws: what the reader throws; `unsupported` when it is of no known kind; `Malformed` when it is damaged.
@@ -32,7 +32,7 @@ package enum MediaInspection {
         }
     }
 
-    /// The facts as lines of text: names and values, and what belongs together further in.
+    /// The facts as lines of text: names and values, with nested facts indented.
     package static func text(_ facts: JSON) -> String { InspectionText(facts).text }
 }
 
@@ -44,7 +44,7 @@ extension JSON {
         return microseconds == 0 ? .integer(whole) : .real((Double(whole) * 1e6 + Double(microseconds)) / 1e6)
     }
 
-    /// Units of a time scale as seconds; null where there is no scale.
+    /// Units of a timescale as seconds; null without a timescale.
     static func seconds(_ units: Int64, of timescale: Int) -> JSON {
         timescale > 0 ? .real(Double(units) / Double(timescale)) : .null
     }

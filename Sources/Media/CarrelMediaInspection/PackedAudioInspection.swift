@@ -6,13 +6,13 @@ import CarrelBytes
 import CarrelJSON
 import CarrelMP4
 
-/// The contents of audio without a container as JSON: frames of AAC, MP3, AC-3 or E-AC-3, behind ID3 tags or not (RFC 8216 §3.4).
+/// The contents of packed audio as JSON: frames of AAC, MP3, AC-3 or E-AC-3, optionally after ID3 tags (RFC 8216 §3.4).
 struct PackedAudioInspection {
     /// Bytes that are looked at for frames.
     private static let headLength: Int64 = 64 << 10
     /// Bytes of a tag that is read, and tags in front of the frames, at most.
     private static let (tagLimit, tagCount) = (1 << 20, 16)
-    /// Bytes before the first frame that are passed over, where there is a tag and where there is none.
+    /// Limits for bytes skipped before the first frame, with and without a tag.
     private static let (junkBehindTag, junk) = (32 << 10, 1 << 10)
     private static let walkPiece: Int64 = 1 << 20
 
@@ -71,14 +71,14 @@ struct PackedAudioInspection {
         return .object(facts)
     }
 
-    /// The time of the first sample in ticks of 90 kHz, as packed audio of HLS carries it (RFC 8216 §3.4).
+    /// The time of the first sample in 90 kHz ticks, as packed audio of HLS carries it (RFC 8216 §3.4).
     private static func timestamp(_ tag: [UInt8]) -> UInt64? {
         let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
         guard let range = tag.prefix(4096).firstRange(of: owner), tag.count - range.upperBound >= 8 else { return nil }
         return tag.rawSpan.u64(at: range.upperBound)
     }
 
-    /// The first of three frames behind one another, or of those that fill the file.
+    /// The first of three consecutive frames, or of the frames that fill the file.
     private static func firstFrame(_ bytes: RawSpan, within limit: Int, isAll: Bool) -> (start: Int, frame: Frame)? {
         for start in 0..<min(limit, bytes.byteCount) {
             guard let first = frame(bytes, at: start) else { continue }
@@ -126,7 +126,7 @@ struct PackedAudioInspection {
         )
     }
 
-    /// Seconds: of MP3 by its first frames, of others by a walk over all frames; nil where that is not made.
+    /// The duration in seconds: for MP3 from its first frames, for others from a walk over all frames; nil without that walk.
     private static func duration(
         _ reader: any ByteReader,
         from start: Int64,

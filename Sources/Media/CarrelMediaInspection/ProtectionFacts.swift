@@ -7,11 +7,11 @@ import CarrelMP4
 
 /// The protection of a file as JSON, the same of every kind of file.
 struct ProtectionFacts {
-    /// Whether nothing is protected; nil where that is not known.
+    /// Whether nothing is protected; nil if unknown.
     var isClear: Bool?
     /// Names of the technologies.
     var kinds: [String] = []
-    /// Whether Carrel decrypts all of them, given the keys.
+    /// Whether Carrel can decrypt all of them with the right keys.
     var isSupported = true
     /// Key ids, 32 digits each.
     var keyIDs: [String] = []
@@ -23,7 +23,7 @@ struct ProtectionFacts {
     var licenseURLs: [String] = []
     var silentLicenseURLs: [String] = []
     var rightsIssuers: [String] = []
-    /// Whether the file carries licenses; nil where files of its kind cannot.
+    /// Whether the file contains licenses; nil if its format cannot.
     var hasLicenses: Bool?
 
     init() {}

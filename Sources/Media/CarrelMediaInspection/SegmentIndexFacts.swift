@@ -15,8 +15,8 @@ enum SegmentIndexFacts {
     /// - Parameters:
     ///   - box: a `sidx`.
     ///   - reader: the file.
-    /// - Returns: `offset`, `track`, `references`, `start`, `duration`, and `indexes` where references lead to other indexes.
-    /// - Throws: what the reader throws; `Malformed` when the box is damaged.
+    /// - Returns: `offset`, `track`, `references`, `start`, `duration`, and `indexes` for references to other indexes.
+    /// - Throws: the errors of the reader; `Malformed` if the box is damaged.
     static func describe(_ box: MP4Box, _ reader: any ByteReader) throws -> JSON {
         let content = try box.load(reader, limit: limit)
         do throws(Malformed) { return try describe(content.rawSpan, at: box.start) } catch {

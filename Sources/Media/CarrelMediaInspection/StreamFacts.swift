@@ -10,7 +10,7 @@ import CarrelVideo
 struct StreamFacts {
     var stream: ElementaryStream
     private(set) var units = 0
-    /// From the first presentation time to the last, in ticks of 90 kHz.
+    /// From the first presentation time to the last, in 90 kHz ticks.
     private(set) var times: ClosedRange<Int64>?
     private var codecs: String?
     private var size: PictureSize?

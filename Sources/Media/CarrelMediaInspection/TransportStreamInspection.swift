@@ -67,7 +67,7 @@ struct TransportStreamInspection {
             try inspection.read(packets - tailPackets..<packets, reader)
         } else {
             try inspection.read(0..<packets, reader)
-            // bytes behind the last packet
+            // bytes after the last packet
             if inspection.layout.lead == 0, reader.length % Int64(distance) != 0 {
                 let rest = try reader.readAll(Int64(packets * distance)..<reader.length)
                 try inspection.demuxer.consume(rest.rawSpan)
@@ -127,7 +127,7 @@ struct TransportStreamInspection {
 
     private mutating func add(_ fault: TransportStreamFault) {
         if case .scrambled(let control) = fault.kind {
-            // of a stream whose clear packets are among the scrambled ones, this is not a fault
+            // not a fault in a stream that mixes clear and scrambled packets
             if control != 0 { ProtectionFacts.add(control == 2 ? "even" : control == 3 ? "odd" : "reserved", to: &parities) }
             return
         }
@@ -143,7 +143,7 @@ struct TransportStreamInspection {
 
     private func json(_ size: Int64, _ file: MediaFile, isWhole: Bool) -> JSON {
         var facts: JSONObject = ["kind": "ts", "size": .integer(size), "packetSize": .integer(layout.distance)]
-        // of a stream that is far away, faults and units are those of its beginning and its end
+        // for a remote stream, faults and units are counted at its beginning and its end only
         if !isWhole { facts["readWhole"] = false }
         if let duration { facts["duration"] = .real(duration) }
         if let program {
@@ -184,7 +184,7 @@ struct TransportStreamInspection {
         return descriptors.first { $0.tag == 0x65 }?.content.first
     }
 
-    /// Seconds from the first to the last presentation time; by the clock where no time can be read.
+    /// Seconds from the first to the last presentation time; by the program clock if no presentation time can be read.
     private var duration: Double? {
         let times = streams.compactMap(\.times)
         if let first = times.map(\.lowerBound).min(), let last = times.map(\.upperBound).max() {

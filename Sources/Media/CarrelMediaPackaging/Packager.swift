@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelMedia
 import CarrelMP4
 
@@ -16,16 +17,16 @@ package struct Packager {
     private let tracks: [PackagedTrack]
     private let texts: [PackagingText]
     private let plan: SegmentPlan
-    /// The audio tracks that are left out, because another file brings the same audio.
+    /// The audio tracks that are left out, because another file has the same audio.
     private let warnings: [String]
 
-    /// Reads the tables of all inputs and decides where to cut.
+    /// Reads the tables of all inputs and determines the segment boundaries.
     ///
     /// - Parameters:
-    ///   - sources: files whose tracks of pictures and sound are packaged.
+    ///   - sources: files with video and audio tracks to package.
     ///   - texts: subtitles.
-    ///   - options: how.
-    /// - Throws: `unaligned` with file and time, `unsupported`, `malformed`; what the reader throws.
+    ///   - options: the packaging options.
+    /// - Throws: `unaligned` with file and time, `unsupported`, `malformed`; the errors of the reader.
     package init(_ sources: [PackagingSource], texts: [PackagingText] = [], _ options: PackagingOptions) throws {
         self.options = options
         self.texts = texts
@@ -49,12 +50,12 @@ package struct Packager {
         }
         plan = try SegmentPlan(self.tracks, target: options.segmentDuration * 1000)
         // the count of an index has 16 bits (ISO/IEC 14496-12 §8.16.3)
-        guard options.layout == .segments || plan.cuts.count <= SegmentIndex.limit else {
+        guard options.layout == .segments || plan.cuts.count <= SegmentIndexBox.limit else {
             throw MediaError(
                 .unsupported,
                 """
                 \(self.tracks[0].source.name) makes \(plan.cuts.count) segments, and the index of one file holds \
-                \(SegmentIndex.limit): take longer segments
+                \(SegmentIndexBox.limit): take longer segments
                 """
             )
         }
@@ -66,11 +67,11 @@ package struct Packager {
     /// Writes all files of the package.
     ///
     /// - Parameters:
-    ///   - folder: gets them.
-    ///   - thumbnails: thumbnails that were written into the folder; nil without any.
-    ///   - progress: gets the bytes of samples written so far, and those of all; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `unwritable`, `malformed`; what the reader and `progress` throw.
+    ///   - folder: the destination.
+    ///   - thumbnails: thumbnails already written to the folder; nil for none.
+    ///   - progress: gets the sample bytes written so far, and their total; it may throw to end the work.
+    /// - Returns: the files written.
+    /// - Throws: `unwritable`, `malformed`; the errors of the reader and `progress`.
     package func write(
         to folder: PackageFolder,
         thumbnails: PackagedThumbnails? = nil,

@@ -6,7 +6,7 @@ public import FoundationEssentials
 extension Instant {
     /// The moment of a date, to the nearest millisecond.
     ///
-    /// - Parameter date: one that is not finite or beyond what 64 bits of milliseconds hold becomes the nearest instant that exists.
+    /// - Parameter date: the date; infinite values and values beyond 64 bits of milliseconds become the nearest instant.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         let bound = 0x1p63

@@ -4,11 +4,11 @@ public import CarrelPublication
 public import FoundationEssentials
 
 extension PublicationAsset {
-    /// A publication at an address.
+    /// A publication at a URL.
     ///
     /// - Parameters:
     ///   - url: a `file:` URL of this machine, or an absolute `https:` or `http:` URL.
-    ///   - mediaType: the declared media type, if there is one; the bytes decide.
+    ///   - mediaType: the declared media type, if any; the content takes precedence.
     public init(_ url: URL, mediaType: MediaType? = nil) {
         if url.isFileURL {
             self.init(path: url.path(percentEncoded: false), mediaType: mediaType)

@@ -15,6 +15,6 @@ extension Resource {
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: all bytes.
-    /// - Throws: `resource.too-large` when there are more; otherwise as ``readData(_:)``.
+    /// - Throws: `resource.too-large` if there are more; otherwise as ``readData(_:)``.
     public func readData(upTo limit: Int) async throws(ResourceError) -> Data { Data(try await read(upTo: limit)) }
 }

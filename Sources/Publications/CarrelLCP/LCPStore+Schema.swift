@@ -87,7 +87,7 @@ extension LCPStore {
             AND provider IS NOT DISTINCT FROM $3 AND user_id IS NOT DISTINCT FROM $4
             """
         )
-        /// The same, where it is among the last that opened a license.
+        /// The same for a passphrase among the last that opened a license.
         static let recentPassphrase = SQL(
             """
             SELECT digest FROM lcp_passphrase WHERE digest = $1 AND license IS NOT DISTINCT FROM $2

@@ -6,14 +6,14 @@ import CarrelStore
 package import CarrelVault
 
 extension LCPStore {
-    /// Opens the vault of a store; nil where there is none. It hears whether the store is sealed.
+    /// Opens the vault of a store; returns nil if there is none. The argument tells whether the store is sealed.
     package typealias VaultOpening = @Sendable (_ isSealed: Bool) async throws -> Vault?
 
     private static let keyContext = Array("carrel lcp store 1".utf8)
 
-    /// The seal of a store's digests: none for a store in the clear.
+    /// The seal of a store's digests: none for an unencrypted store.
     ///
-    /// A store in the clear is sealed when there is a vault, with the digests that are in it. A sealed one needs its vault.
+    /// If there is a vault, an unencrypted store is sealed, including its digests. A sealed store requires its vault.
     static func digestSeal(_ database: any Database, _ vault: VaultOpening) async throws -> DigestSeal? {
         let known = try await database.read { try $0.row(Statement.storeKey)?.blob(0) }
         guard let vault = try await vault(known != nil) else {
@@ -50,7 +50,7 @@ extension LCPStore {
         }
     }
 
-    /// Keeps a new key, and seals what is in the clear, in one transaction. Another process may have done so meanwhile.
+    /// Stores a new key and seals unencrypted digests in one transaction. Another process may have done so meanwhile.
     private static func seal(
         _ database: any Database,
         _ key: Secret,

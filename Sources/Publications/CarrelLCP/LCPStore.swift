@@ -8,16 +8,16 @@ public import CarrelVault
 import CarrelThreads
 import Glibc
 
-/// The data of LCP on a device, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
-/// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
+/// The data of LCP on a device, in a database that only its user can read (mode 0600): digests of passphrases, its name at
+/// license servers, its registrations, lists of revoked certificates, and licenses of read-only publications.
 ///
-/// With a vault, digests are encrypted under a key that the vault seals. Without one they are not: a process that can read the file can open
-/// the publications with it, as with the publications' reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
-/// left readable of its user, where it did.
+/// With a vault, digests are encrypted under a key that the vault seals. Without a vault they are not: a process that can read
+/// the file can open the publications with it, like the reading app itself. Passphrases and content keys are not in it. Licenses
+/// are stored as signed, including any user data that their providers left readable.
 public final class LCPStore: PassphraseStore {
     typealias Opening = @Sendable () async throws -> Opened
 
-    /// An open database, and the seal of its digests; nil where they are in the clear.
+    /// An open database, and the seal of its digests; nil if they are not encrypted.
     struct Opened: Sendable {
         let database: any Database
         let seal: DigestSeal?
@@ -29,7 +29,7 @@ public final class LCPStore: PassphraseStore {
     /// Opening a database waits for the disk, and for other processes that have it open.
     private static let threads = BlockingThreadPool(name: "carrel-licenses", count: 1)
 
-    /// - Parameter database: with the tables of `migrations`; closed with this one.
+    /// - Parameter database: a database with the tables of `migrations`; closed with the store.
     package init(_ database: any Database) {
         let opened = Opened(database: database, seal: nil)
         opening = { opened }
@@ -37,43 +37,47 @@ public final class LCPStore: PassphraseStore {
     }
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
+    ///
+    /// - Parameter path: the path of the database file.
     public convenience init(path: String) {
         self.init(path: path) { _ in nil }
     }
 
-    /// The same, sealed by a vault. A store in the clear is taken over at the first opening; from then on it needs the vault.
+    /// Creates a store that a vault seals. An unencrypted store is sealed when it is first opened; from then on it requires the
+    /// vault.
     ///
     /// - Parameters:
-    ///   - path: of the database's file.
-    ///   - vault: of this device.
+    ///   - path: the database file's path.
+    ///   - vault: this device's vault.
     public convenience init(path: String, vault: Vault) {
         self.init(path: path) { _ in vault }
     }
 
-    /// The same with a vault that is opened when the store is.
+    /// Creates a store with a vault that is opened together with it.
     ///
     /// - Parameters:
-    ///   - path: of the database's file.
-    ///   - vault: opens the vault; nil where there is none.
+    ///   - path: the database file's path.
+    ///   - vault: opens the vault; nil if there is none.
     package convenience init(path: String, vault: @escaping VaultOpening) {
         self.init { try await Self.open(path, vault) }
     }
 
-    /// The store of another process, left as it is, of whatever version: a call that would have to write fails with
-    /// `lcp.store`.
+    /// Opens the store of another process read-only, of any version: calls that would have to write fail with `lcp.store`.
+    ///
+    /// - Parameter path: the path of the database file.
     public convenience init(lookingInto path: String) {
         self.init { Opened(database: ReadOnlySQLiteDatabase(path: path), seal: nil) }
     }
 
-    /// One whose database is opened so when it is first needed.
+    /// Creates a store whose database is opened at first use.
     init(opening: @escaping Opening) {
         self.opening = opening
         database = Locked(nil)
     }
 
-    /// Counts what was copied and printed, in the same database.
+    /// Opens a counter of copies and prints in the same database.
     ///
-    /// - Returns: a store that is closed with this one.
+    /// - Returns: a rights store that is closed with this store.
     /// - Throws: `lcp.store`.
     public func rights() async throws(LCPError) -> any UserRightsStore {
         DatabaseUserRightsStore(migrated: try await opened().database)
@@ -102,13 +106,13 @@ public final class LCPStore: PassphraseStore {
             return current
         }
         do { return try await task.value } catch {
-            // the next one tries again
+            // the next caller tries again
             database.withLock { if $0 == task { $0 = nil } }
             throw Self.failure(error)
         }
     }
 
-    /// The seal as it is now: opened again where another process sealed the store meanwhile.
+    /// The current seal: opened again if another process sealed the store meanwhile.
     private func current() async throws(LCPError) -> DigestSeal? {
         let known = try await opened()
         guard known.seal == nil, (try? await read({ try $0.row(Statement.storeKey) })) ?? nil != nil else { return known.seal }
@@ -210,11 +214,11 @@ public final class LCPStore: PassphraseStore {
 
     /// The result of a request for a list.
     struct KeptList: Sendable {
-        /// Nil where none ever came.
+        /// Nil if none ever came.
         let list: RevocationList?
         /// When it came.
         let checked: Instant?
-        /// When it was asked for last.
+        /// The time of the last request.
         let attempted: Instant
     }
 
@@ -251,32 +255,32 @@ public final class LCPStore: PassphraseStore {
         try await write { try $0.run(Statement.keepList, [.text(url), .blob(list.der), .instant(now)]) }
     }
 
-    // MARK: licenses beside their publications
+    // MARK: licenses outside their publications
 
     /// The license that was received last for a publication whose own cannot be replaced.
     func license(for document: LicenseDocument) async throws(LCPError) -> [UInt8]? {
         let key = Self.signedKey(document)
         let rows = try await read { try $0.rows(Statement.license, key) }
         let kept = try Self.checked { () throws(StoreError) in try rows.map { row throws(StoreError) in try row.blob(0) } }
-        // one from before there were signers may be newer than the signer's own
+        // a license stored by a version without signers may be newer than the signer's own
         guard kept.count > 1, let own = try? LicenseDocument(kept[0]), let earlier = try? LicenseDocument(kept[1]),
             earlier.lastChange > own.lastChange
         else { return kept.first }
         return kept[1]
     }
 
-    /// Keeps a license in the place of one that cannot be replaced.
+    /// Stores a license for a publication whose own cannot be replaced.
     ///
     /// - Parameters:
-    ///   - license: the newer one.
-    ///   - original: that it is found by, and whose signer may be another; itself without one.
+    ///   - license: the newer license.
+    ///   - original: the license to look it up by, which may have another signer; by default itself.
     /// - Throws: `lcp.store`.
     func keep(_ license: LicenseDocument, for original: LicenseDocument? = nil) async throws(LCPError) {
         let values = Self.signedKey(original ?? license) + [.blob(license.bytes)]
         try await write { try $0.run(Statement.keepLicense, values) }
     }
 
-    // MARK: how licenses stand
+    // MARK: states of licenses
 
     /// The state of a license at the last answer of its provider.
     func standing(of license: LicenseDocument) async throws(LCPError) -> CachedLicenseStatus? {
@@ -309,12 +313,12 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    /// Notes what the provider of a license said.
+    /// Records the provider's decision on a license.
     ///
     /// - Parameters:
     ///   - license: verified.
-    ///   - before: the one in whose place it came, where another key may have signed it: the same holds for that.
-    ///   - refusal: what its provider has done with it for good; nil where it has not.
+    ///   - before: the license that it replaced, which another key may have signed: the decision applies to both.
+    ///   - refusal: the provider's final refusal; nil if there is none.
     /// - Throws: `lcp.store`.
     func noteStanding(
         of license: LicenseDocument,
@@ -340,7 +344,7 @@ public final class LCPStore: PassphraseStore {
     /// The key of a license on this device: identifiers are a provider's own.
     private static func key(_ license: LicenseDocument) -> [SQLValue] { [.text(license.id), .text(license.provider)] }
 
-    /// The same of one signer: a signer may write any provider and any identifier.
+    /// The key with the signer: a signer may write any provider and any identifier.
     private static func signedKey(_ license: LicenseDocument) -> [SQLValue] { key(license) + [.text(license.signer)] }
 
     // MARK: the database

@@ -3,10 +3,10 @@
 import CarrelHTTPClient
 
 extension Streamer {
-    /// The formats that are opened without further ado.
+    /// The built-in parsers.
     ///
-    /// - Parameter client: for what manifests link to.
-    /// - Returns: parsers, of which at most one takes an asset.
+    /// - Parameter client: the client for linked resources of manifests.
+    /// - Returns: parsers, of which at most one accepts an asset.
     static func defaultParsers(_ client: HTTPClient) -> [any PublicationParser] {
         [
             EPUBParser(), ReadiumParser(client: client), PDFParser(), ComicParser(), AudiobookParser(), W3CParser(client: client),

@@ -56,10 +56,10 @@ package struct AppReceipt {
         )
     }
 
-    /// A set of attributes: a number, a version and a value each. Numbers that are not asked for may be anything.
+    /// A set of attributes, each with a number, a version and a value. Attributes that are not read may have any value.
     private struct Attributes {
         private var values: [Int: ArraySlice<UInt8>] = [:]
-        /// Of attribute 17, which alone may be there many times.
+        /// The values of attribute 17, the only one that may repeat.
         private(set) var purchases: [ArraySlice<UInt8>] = []
 
         init(_ bytes: ArraySlice<UInt8>) throws(ReceiptError) {
@@ -90,7 +90,7 @@ package struct AppReceipt {
             return instant
         }
 
-        /// RFC 3339; empty where there is no such time.
+        /// Reads an RFC 3339 time; nil if it is empty.
         func instantIfPresent(_ number: Int, _ name: String) throws(ReceiptError) -> Instant? {
             guard let value = values[number] else { return nil }
             let content = try DERReader.only(DERReader.ia5, in: value)

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// Why what a store signed is not taken. Never holds what is in it.
+/// The reason why signed data of a store are refused. Never contains the data.
 package struct ReceiptError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<ReceiptError>
@@ -11,7 +11,7 @@ package struct ReceiptError: CodedError {
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String
-    /// Which environment it is of, where that is what is wrong and a store has it.
+    /// The environment of the receipt, if it is the wrong one of a store that has several.
     package let environment: StoreEnvironment?
 
     package init(_ code: Code, _ message: String, environment: StoreEnvironment? = nil) {
@@ -24,13 +24,13 @@ package struct ReceiptError: CodedError {
 }
 
 extension ErrorCode where Failure == ReceiptError {
-    /// It is nothing that a store signs, or lacks what it must have.
+    /// It is not signed data of a store, or lacks required members.
     package static var malformed: Self { Self("receipt.malformed") }
     /// Its signature leads to no trusted root, or it was altered.
     package static var untrusted: Self { Self("receipt.untrusted") }
     /// It is of another app.
     package static var bundle: Self { Self("receipt.bundle") }
-    /// It is of another environment, such as a sandbox's where real purchases count.
+    /// It is from an environment that is not accepted, such as a sandbox.
     package static var environment: Self { Self("receipt.environment") }
     /// The store product is not mapped to a plan or product.
     package static var unmapped: Self { Self("receipt.unmapped") }

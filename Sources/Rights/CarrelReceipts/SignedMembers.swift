@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// Reads the members of what a store signed.
+/// Reads the members of a store's signed payload.
 enum SignedMembers {
     /// Identifiers and names: visible ASCII, no slash, which would be part of a path.
     static func text(_ name: String, of object: JSONObject) throws(ReceiptError) -> String {
@@ -13,7 +13,7 @@ enum SignedMembers {
         return text
     }
 
-    /// The same of bytes; nil for what is none.
+    /// Decodes bytes under the same rules; nil if they are invalid.
     static func text(_ bytes: some Collection<UInt8>) -> String? {
         guard 1...255 ~= bytes.count, bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)

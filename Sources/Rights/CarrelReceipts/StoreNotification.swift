@@ -4,6 +4,6 @@
 package struct StoreNotification: Sendable, Equatable {
     /// The event, such as `DID_RENEW` or `REFUND`.
     package let type: String
-    /// The transaction that it is about, as it is now; nil for those that are about none.
+    /// The current state of the transaction concerned; nil if the notification concerns none.
     package let transaction: StoreTransaction?
 }

@@ -4,12 +4,12 @@ package import CarrelBytes
 
 /// The mapping of store products to plans and products.
 package struct StoreProducts: Sendable {
-    /// A plan that a thing in the store gives.
+    /// A rule that grants a plan for a store product.
     package struct PlanRule: Sendable, Equatable {
         /// The store's product, or with `*` at its end, all that begin so.
         package let pattern: String
         package let plan: String
-        /// How long it runs from the purchase on where the store does not say; nil for what the store says alone.
+        /// The validity from the purchase on, if the store gives no end; nil to use only the store's.
         package let life: Duration?
 
         package init(pattern: String, plan: String, life: Duration? = nil) {
@@ -29,7 +29,7 @@ package struct StoreProducts: Sendable {
 
         package let thing: Thing
         package let startsAt: Instant
-        /// Nil for ever.
+        /// The end of the entitlement; nil if unlimited.
         package let endsAt: Instant?
     }
 
@@ -38,8 +38,8 @@ package struct StoreProducts: Sendable {
     package let products: [String: String]
 
     /// - Parameters:
-    ///   - plans: which things give a plan; the longest pattern counts.
-    ///   - products: our product for a store's; every other thing is the product of the same name.
+    ///   - plans: the rules for plans; the longest matching pattern wins.
+    ///   - products: our product for a store's; all other store products map to the product of the same name.
     package init(plans: [PlanRule] = [], products: [String: String] = [:]) {
         self.plans = plans
         self.products = products
@@ -47,7 +47,7 @@ package struct StoreProducts: Sendable {
 
     /// The grant of a transaction, with its start and its end.
     ///
-    /// - Returns: nil for one that was taken back: who got the money back has nothing.
+    /// - Returns: nil for a revoked transaction: a refund ends its grant.
     /// - Throws: `receipt.unmapped` for a consumable, and for one without a known end.
     package func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
         guard transaction.revokedAt == nil else { return nil }

@@ -3,8 +3,8 @@
 package import CarrelBytes
 import CarrelJSON
 
-/// One purchase or renewal, by the store's own word (App Store Server API, `JWSTransactionDecodedPayload`). Only
-/// ``TransactionVerifier`` makes one of what came from outside.
+/// A purchase or renewal, as signed by the store (App Store Server API, `JWSTransactionDecodedPayload`). Only
+/// ``TransactionVerifier`` creates one from untrusted input.
 package struct StoreTransaction: Sendable, Equatable {
     /// The kind of the product. A kind that this version does not know is `other`.
     package enum Kind: String, Sendable, CaseIterable {
@@ -26,27 +26,27 @@ package struct StoreTransaction: Sendable, Equatable {
     /// The purchase that it renews or restores: the same for as long as a subscription lives.
     package let originalID: String
     package let purchasedAt: Instant
-    /// Nil for what does not end.
+    /// The expiry; nil if it does not expire.
     package let expiresAt: Instant?
-    /// When the store gave the money back, or a family stopped sharing.
+    /// When the store refunded it, or family sharing ended.
     package let revokedAt: Instant?
     /// Whether another subscription took its place before its end.
     package let isUpgraded: Bool
-    /// When the store signed this word. What it signed later counts instead.
+    /// When the store signed it. Later signatures take precedence.
     package let signedAt: Instant
 
     /// - Parameters:
-    ///   - environment: where it was bought.
+    ///   - environment: the store environment of the purchase.
     ///   - bundleID: the app.
-    ///   - productID: what was bought.
-    ///   - kind: of what kind.
-    ///   - transactionID: this purchase or renewal.
-    ///   - originalID: the first of its line.
-    ///   - purchasedAt: when.
-    ///   - expiresAt: its end, where it has one.
-    ///   - revokedAt: when it was taken back.
-    ///   - isUpgraded: whether another took its place.
-    ///   - signedAt: when the store said so.
+    ///   - productID: the product.
+    ///   - kind: the product's kind.
+    ///   - transactionID: the ID of this purchase or renewal.
+    ///   - originalID: the ID of the first purchase in the series.
+    ///   - purchasedAt: the time of purchase.
+    ///   - expiresAt: the expiry, if it has one.
+    ///   - revokedAt: the time of revocation, if revoked.
+    ///   - isUpgraded: whether an upgrade replaced it.
+    ///   - signedAt: when the store signed it.
     package init(
         environment: StoreEnvironment,
         bundleID: String,
@@ -73,7 +73,7 @@ package struct StoreTransaction: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// Reads a payload whose signature was checked.
+    /// Reads a payload with a verified signature.
     ///
     /// - Throws: `receipt.malformed` for a value that no store issues, `receipt.environment` for an unknown environment.
     init(_ object: JSONObject) throws(ReceiptError) {

@@ -5,10 +5,11 @@ package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// Verifies what a store signed, transactions and older apps' receipts, without a request: its certificates have to lead to a root that the operator trusts.
+/// Verifies signed transactions, and receipts of older apps, without a request to the store: their certificates must chain to a
+/// root that the operator trusts.
 ///
-/// The certificates have to be valid at the moment that the payload says it was signed, which may not be in the future: an app may
-/// hold on to what it was given, and it stays as true as it was. What came later, such as a refund, is in what is signed later.
+/// The certificates must be valid at the signing time in the payload, which must not be in the future: an app may keep a
+/// transaction, and it remains true. Later events, such as a refund, are in payloads that are signed later.
 package struct TransactionVerifier: Sendable {
     /// The extension in the certificate of the App Store's own signer (Apple's certificate extension for receipt signing).
     package static let leafMarker = "1.2.840.113635.100.6.11.1"
@@ -23,9 +24,9 @@ package struct TransactionVerifier: Sendable {
     package let roots: CertificateRoots
 
     /// - Parameters:
-    ///   - roots: what is trusted; no root is built in.
-    ///   - bundleIDs: the apps whose purchases count.
-    ///   - environments: the worlds that count; production alone, but on a server for tests.
+    ///   - roots: the trusted roots; none is built in.
+    ///   - bundleIDs: the apps whose purchases are accepted.
+    ///   - environments: the accepted environments; only production, except on a test server.
     package init(roots: CertificateRoots, bundleIDs: Set<String>, environments: Set<StoreEnvironment> = [.production]) {
         self.roots = roots
         self.bundleIDs = bundleIDs
@@ -37,7 +38,7 @@ package struct TransactionVerifier: Sendable {
     /// - Parameters:
     ///   - text: a JWS in the compact form, with its certificates in `x5c`.
     ///   - now: the time.
-    /// - Returns: the transaction, of one of our apps and in an environment that counts.
+    /// - Returns: the transaction, from an accepted app and environment.
     /// - Throws: ``ReceiptError``.
     package func transaction(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreTransaction {
         let transaction = try StoreTransaction(try verified(text, at: now))
@@ -62,12 +63,12 @@ package struct TransactionVerifier: Sendable {
         return StoreNotification(type: type, transaction: try transaction(inner, at: now))
     }
 
-    /// Reads the receipt of an app: PKCS #7, as apps had it before they were given signed transactions.
+    /// Reads the receipt of an app: PKCS #7, the format before signed transactions.
     ///
     /// - Parameters:
     ///   - bytes: the file, in DER.
     ///   - now: the time.
-    /// - Returns: what was bought in the app, one of ours and in an environment that counts; nothing where nothing was.
+    /// - Returns: the purchases in the receipt, from an accepted app and environment; empty if there are none.
     /// - Throws: ``ReceiptError``.
     package func receipt(_ bytes: [UInt8], at now: Instant) throws(ReceiptError) -> [StoreTransaction] {
         let message: SignedMessage

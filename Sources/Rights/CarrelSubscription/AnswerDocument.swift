@@ -3,14 +3,14 @@
 import CarrelBytes
 import CarrelXML
 
-/// An answer as other people's servers write it: well-formed, with some slack around it.
+/// Reads a response of a third-party server: well-formed XML, with some tolerance around it.
 struct AnswerDocument {
-    /// An answer with 50,000 issues has about three megabytes.
+    /// A response with 50,000 issues has about three megabytes.
     static let limits = XMLLimits(bytes: 8 << 20, depth: 16, elements: 200_000, attributes: 32, text: 65_536)
 
     private let bytes: [UInt8]
 
-    /// Takes white space before the declaration, and ISO 8859-1 or windows-1252 where they are declared.
+    /// Accepts white space before the declaration, and ISO 8859-1 or windows-1252 if declared.
     init(_ bytes: [UInt8]) throws(Malformed) {
         guard bytes.count <= Self.limits.bytes else {
             throw Malformed("the answer is longer than \(Self.limits.bytes) bytes", at: Self.limits.bytes)
@@ -82,7 +82,7 @@ struct AnswerDocument {
         return String(text[first...last])
     }
 
-    /// A refusal's status in one spelling: `NOT_ENTITLED` is `notentitled`. Words that are not known stay as they are.
+    /// A refusal's status in normalized spelling: `NOT_ENTITLED` is `notentitled`. Unknown words are unchanged.
     static func status(_ text: String?) -> String? {
         guard let text = text.map(trimmed), !text.isEmpty else { return nil }
         let plain = String(text.lowercased().filter { !"_- ".contains($0) })

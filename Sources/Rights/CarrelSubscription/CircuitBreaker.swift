@@ -2,9 +2,10 @@
 
 package import CarrelBytes
 
-/// Stops requests to a system that does not answer: after some failures in a short time all are held back for a while, then one probes.
+/// Stops requests to a system that does not respond: after some failures in a short time, requests are held back for a while,
+/// then one probes.
 ///
-/// A pure value: it is told the time and what came of every question that it let pass.
+/// A pure value: the caller passes it the time, and the outcome of each permitted request.
 package struct CircuitBreaker: Sendable {
     package struct Limits: Sendable, Equatable {
         /// So many failures…
@@ -15,7 +16,7 @@ package struct CircuitBreaker: Sendable {
         package var pause = Duration.seconds(5)
         /// …up to this.
         package var longestPause = Duration.seconds(60)
-        /// A probe without a reported end is given up after this time.
+        /// A probe without a reported outcome expires after this time.
         package var probePatience = Duration.seconds(60)
 
         package init() {}
@@ -33,7 +34,7 @@ package struct CircuitBreaker: Sendable {
     package enum Outcome: Sendable {
         case answered
         case failed
-        /// Nothing that says how the system is: the caller gave up, or it was the question's own fault.
+        /// The outcome shows nothing about the system: the caller gave up, or the request itself was at fault.
         case inconclusive
     }
 
@@ -48,7 +49,7 @@ package struct CircuitBreaker: Sendable {
     /// When questions failed, within the window.
     private var failures: [Instant] = []
     private var pause: Duration
-    /// Counts the changes of state, so that an answer to a question of long ago changes nothing.
+    /// Counts state changes, so that the outcome of an old request has no effect.
     private var period = 0
 
     package init(_ limits: Limits = Limits()) {

@@ -3,9 +3,9 @@
 public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
+/// The response to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
 public enum CredentialsAnswer: Sendable, Equatable {
-    /// - headers: further header fields that the download has to carry.
+    /// - headers: additional header fields that the download has to carry.
     case granted(userID: String, password: String, headers: [Header] = [])
     /// The status may be missing: clients must cope.
     case refused(status: String?, message: String?)
@@ -18,6 +18,10 @@ public enum CredentialsAnswer: Sendable, Equatable {
         public var value: String
 
         /// Creates a header field.
+        ///
+        /// - Parameters:
+        ///   - name: the field's name.
+        ///   - value: its value.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -39,8 +43,10 @@ public enum CredentialsAnswer: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// Reads a server's answer. An `error` counts wherever it is, in the credentials or as the root; other children are passed over.
+    /// Reads a server's response. An `error` is recognized in the credentials or as the root; other children are ignored.
     ///
+    /// - Parameter bytes: the document.
+    /// - Returns: the credentials or the refusal.
     /// - Throws: when it is no XML, or another document, or neither grants nor refuses.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> CredentialsAnswer {
         let root = try AnswerDocument(bytes).root()

@@ -2,11 +2,11 @@
 
 package import CarrelBytes
 
-/// The holdings of an account and what follows from them: a pure function of plans, purchases, products and the time.
+/// The holdings of an account and its entitlements: a pure function of plans, purchases, products and the time.
 ///
-/// The rules, each of which either grants a product, would have granted it, or has nothing to say:
+/// The rules, each of which grants a product, would have granted it, or does not apply:
 /// - a free product is open to every account;
-/// - a running plan of scope `everything` grants every product; one that has ended grants none;
+/// - a running plan of scope `everything` grants every product; an ended plan grants none;
 /// - a plan of scope `issues` grants the issues that came out while it ran, and after its end as many grace issues as it has;
 /// - a plan of scope `listed` grants its products from its start, also after its end;
 /// - a purchase or a gift grants its product until its own end;
@@ -32,7 +32,7 @@ package struct Entitlement: Sendable {
         package let effect: Effect
         /// Why, as a sentence without a period.
         package let reason: String
-        /// When a rule that grants ceases to; nil where no date says so.
+        /// When a granting rule expires; nil if no date limits it.
         package let until: Instant?
 
         package init(rule: String, effect: Effect, reason: String, until: Instant? = nil) {
@@ -133,7 +133,7 @@ package struct Entitlement: Sendable {
         }
     }
 
-    /// Whether the account has everything there is, so that its answer lists no issues.
+    /// Whether the account has everything, so that its response lists no issues.
     package func coversEverything(at now: Instant) -> Bool {
         subscriptions.contains { $0.plan.scope == .everything && $0.isCurrent(at: now) }
     }

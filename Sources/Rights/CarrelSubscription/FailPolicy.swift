@@ -2,13 +2,14 @@
 
 public import CarrelBytes
 
-/// The answer of an entitlement source while its upstream system is unreachable.
+/// The decision of an entitlement source while its upstream system is unreachable.
 public enum FailPolicy: Sendable, Equatable {
-    /// Nothing: apps keep what they knew, and nothing new is opened.
+    /// Nothing: apps keep their entitlements, and nothing new is opened.
     case closed
     /// The last grants of the system, for this time. At most a week.
     case lastKnownGood(Duration)
-    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a day.
+    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a
+    /// day.
     case open(Duration, perMinute: Int)
 
     /// The name in the configuration: `closed`, `last-known-good` or `open`.
@@ -25,7 +26,7 @@ public enum FailPolicy: Sendable, Equatable {
     /// The longest that ``open(_:perMinute:)`` may open everything: one day.
     public static let longestOpening = Duration.seconds(86_400)
 
-    /// The lifetime of credentials issued from cached answers: one hour.
+    /// The lifetime of credentials issued from cached responses: one hour.
     public static let lifeOfRemembered = Duration.seconds(3600)
     /// The lifetime of credentials under ``open(_:perMinute:)``: 15 minutes.
     public static let lifeOfOpened = Duration.seconds(15 * 60)
@@ -44,11 +45,11 @@ public enum FailPolicy: Sendable, Equatable {
 
         /// The state of the token.
         public var token: Token
-        /// When the system last gave or recognised the token.
+        /// When the system last issued or recognized the token.
         public var confirmedAt: Instant
-        /// Whether the account was suspended when the system was last asked.
+        /// Whether the account was suspended in the system's last response.
         public var isSuspended: Bool
-        /// The time of the last grant of the product to the account, if the last answer about it was a grant.
+        /// The time of the last grant of the product to the account, if the last response about it was a grant.
         public var grantedAt: Instant?
 
         /// Creates a cached state.
@@ -56,8 +57,8 @@ public enum FailPolicy: Sendable, Equatable {
         /// - Parameters:
         ///   - token: the state of the token.
         ///   - confirmedAt: the time of the last confirmation.
-        ///   - isSuspended: whether the account was suspended in the last answer.
-        ///   - grantedAt: the time of the last grant of the product; nil if the last answer refused it.
+        ///   - isSuspended: whether the account was suspended in the last response.
+        ///   - grantedAt: the time of the last grant of the product; nil if the last response refused it.
         public init(_ token: Token, confirmedAt: Instant, isSuspended: Bool = false, grantedAt: Instant? = nil) {
             self.token = token
             self.confirmedAt = confirmedAt
@@ -70,7 +71,7 @@ public enum FailPolicy: Sendable, Equatable {
     public enum Ruling: Sendable, Equatable {
         /// The token is not known.
         case notRecognised
-        /// It cannot be told.
+        /// It cannot be decided.
         case unavailable
         /// Granted because it was; with the lifetime of the credentials.
         case remembered(life: Duration)
@@ -81,7 +82,7 @@ public enum FailPolicy: Sendable, Equatable {
     /// Decides about a product without the system.
     ///
     /// - Parameters:
-    ///   - memory: the cached state of the token; nil for one that was never seen.
+    ///   - memory: the cached state of the token; nil if it was never seen.
     ///   - now: the time.
     /// - Returns: the ruling; an opening has still to keep the cap.
     public func ruling(on memory: Memory?, at now: Instant) -> Ruling {
@@ -100,13 +101,19 @@ public enum FailPolicy: Sendable, Equatable {
         }
     }
 
-    /// Whether an answer about the subscription that was good at the time may be given again.
+    /// Whether a positive response about the subscription may be repeated.
+    ///
+    /// - Parameters:
+    ///   - answeredAt: the time of the answer.
+    ///   - memory: the cached facts about the token and the account; nil if there are none.
+    ///   - now: the current time.
+    /// - Returns: true if the answer may be repeated.
     public func mayRepeat(_ answeredAt: Instant, of memory: Memory?, at now: Instant) -> Bool {
         guard case .lastKnownGood(let time) = self, let memory, memory.token == .live, !memory.isSuspended else { return false }
         return Self.lies(answeredAt, within: min(time, Self.longestMemory), of: now)
     }
 
-    /// Times to come count for nothing: the clock was set back.
+    /// Future times do not count: the clock was set back.
     private static func lies(_ instant: Instant, within time: Duration, of now: Instant) -> Bool {
         instant <= now && now - instant < time
     }

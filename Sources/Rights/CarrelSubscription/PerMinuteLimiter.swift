@@ -12,7 +12,7 @@ package struct PerMinuteLimiter: Sendable {
         self.limit = limit
     }
 
-    /// Whether it may happen once more, which counts it.
+    /// Whether another event is permitted; counts it if so.
     package mutating func take(at now: Instant) -> Bool {
         let current = now.milliseconds / 60_000
         if current != minute {

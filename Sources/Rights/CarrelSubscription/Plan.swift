@@ -4,7 +4,7 @@ package import CarrelBytes
 
 /// The benefits of subscribers of one kind.
 package struct Plan: Sendable, Equatable {
-    /// Chosen by the operator; what commands and reports call it.
+    /// Chosen by the operator; the name in commands and reports.
     package let name: String
     package let scope: Scope
     /// Issues that a subscriber still gets after the subscription ended (`issues` plans only).
@@ -17,9 +17,9 @@ package struct Plan: Sendable, Equatable {
     package enum Scope: String, Sendable, CaseIterable {
         /// Everything while it runs, nothing afterwards.
         case everything
-        /// The issues published while it ran, and the grace issues; they stay readable.
+        /// The issues published during the plan, and the grace issues; they stay readable after it.
         case issues
-        /// A fixed list of products; they stay readable.
+        /// A fixed list of products; they stay readable after the plan.
         case listed
     }
 
@@ -43,9 +43,9 @@ package struct Subscription: Sendable, Equatable {
     package let id: String
     package let plan: Plan
     package let startsAt: Instant
-    /// Nil while it runs until it is ended.
+    /// The end of the plan; nil if it runs until it is cancelled.
     package let endsAt: Instant?
-    /// When it was revoked, as if it had never been; nil while it counts.
+    /// When it was revoked retroactively; nil if it was not.
     package let revokedAt: Instant?
 
     package init(id: String, plan: Plan, startsAt: Instant, endsAt: Instant? = nil, revokedAt: Instant? = nil) {
@@ -56,7 +56,7 @@ package struct Subscription: Sendable, Equatable {
         self.revokedAt = revokedAt
     }
 
-    /// Whether it gives nothing, and never gave anything that lasts: it was revoked, or ended before it began.
+    /// Whether it grants nothing, and never granted anything lasting: it was revoked, or ended before it began.
     package var isVoid: Bool {
         revokedAt != nil || endsAt.map { $0 <= startsAt } ?? false
     }
@@ -72,14 +72,14 @@ package struct Subscription: Sendable, Equatable {
     }
 }
 
-/// One product that an account bought or was given.
+/// One product that an account bought or received.
 package struct Purchase: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable { case purchase, gift }
 
     package let id: String
     package let productID: String
     package let kind: Kind
-    /// Nil for ever.
+    /// The end; nil if unlimited.
     package let endsAt: Instant?
 
     package init(id: String, productID: String, kind: Kind = .purchase, endsAt: Instant? = nil) {

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct Product: Sendable, Equatable {
     package enum State: String, Sendable, CaseIterable { case draft, published, withdrawn }
 
-    /// The id that apps ask for; the edition's id in the feed.
+    /// The ID that apps request; the edition's ID in the feed.
     package let id: String
     package let issuedAt: Instant
     package let isFree: Bool
@@ -33,7 +33,7 @@ package struct Products: Sendable {
 
     package subscript(id: String) -> Product? { byID[id] }
 
-    /// How many published issues came out from `end` on, up to this one and with it.
+    /// The number of issues published from `end` up to and including this one.
     package func rank(of product: Product, from end: Instant) -> Int {
         let first = published.partitioningIndex { $0.issuedAt >= end }
         let place = published.partitioningIndex { ($0.issuedAt, $0.id) >= (product.issuedAt, product.id) }
@@ -42,7 +42,7 @@ package struct Products: Sendable {
 }
 
 extension Array {
-    /// The first index whose element meets the condition, in an array that is sorted by it.
+    /// The first index that satisfies a predicate, in an array that is partitioned by it.
     fileprivate func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

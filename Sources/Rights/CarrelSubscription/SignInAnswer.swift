@@ -3,11 +3,11 @@
 public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to signing in and to renewing a token (Pugpig security interface, "Sign In").
+/// The response to signing in and to renewing a token (Pugpig security interface, "Sign In").
 public enum SignInAnswer: Sendable, Equatable {
     /// - globalAuthPassword: a second credential, for feeds.
     case token(String, globalAuthPassword: String? = nil)
-    /// - status: a machine's word, such as `notrecognised`.
+    /// - status: a machine-readable reason, such as `notrecognised`.
     case refused(status: String?, message: String?)
 
     /// The document, in UTF-8.
@@ -22,10 +22,12 @@ public enum SignInAnswer: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// Reads a server's answer, in the field's form or as `result_response` with an `authToken` in it, as one bureau writes it.
+    /// Reads a server's response, in the field's form or as `result_response` with an `authToken` in it, as one bureau writes it.
     ///
     /// Unknown elements are skipped. A status is read in any spelling (`NOT_RECOGNISED`) and may be missing.
     ///
+    /// - Parameter bytes: the document.
+    /// - Returns: the token or the refusal.
     /// - Throws: when it is no XML, or another document, or the token is empty.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SignInAnswer {
         let root = try AnswerDocument(bytes).root()

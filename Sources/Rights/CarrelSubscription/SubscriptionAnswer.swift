@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CarrelBytes
 internal import CarrelXML
 
-/// The answer to verifying a subscription (Pugpig security interface, "Verify Subscription").
+/// The response to verifying a subscription (Pugpig security interface, "Verify Subscription").
 public struct SubscriptionAnswer: Sendable, Equatable {
     /// The state of a subscription.
     public enum State: String, Sendable, CaseIterable {
-        /// The provider knows no subscription of the account.
+        /// The provider has no subscription for the account.
         case unknown
         /// The subscription is paid and runs.
         case active
@@ -27,6 +26,10 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         public var term: String
 
         /// Creates a category.
+        ///
+        /// - Parameters:
+        ///   - scheme: the category's scheme.
+        ///   - term: its term.
         public init(scheme: String, term: String) {
             self.scheme = scheme
             self.term = term
@@ -39,10 +42,11 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     public var message: String?
     /// Name and value pairs for the app's own use.
     public var categories: [Category]
-    /// Nil: an active subscriber has everything. Empty: nothing. Otherwise exactly these, whatever the state.
+    /// The entitled issues: nil if an active subscriber has everything, empty for none, otherwise exactly these, whatever the
+    /// state.
     public var issues: [String]?
 
-    /// Creates an answer.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - state: the state of the subscription.
@@ -56,34 +60,28 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         self.issues = issues
     }
 
-    /// The document, in UTF-8; its categories say their term as `value` too where that is asked for.
+    /// Writes the document in UTF-8; on request, its categories also repeat their term as `value`.
+    ///
+    /// - Parameter alsoValue: true if categories have the attribute `value`, too.
+    /// - Returns: the document.
     public func write(alsoValue: Bool = false) -> [UInt8] {
         var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
         for issue in issues ?? [] { writer.issue(issue) }
         return writer.finish()
     }
-
-    /// Reads a server's answer: a state that is missing or not known is `unknown`, and so is an `error` in place of the answer; a
-    /// category says its `term` or its `value`; what is not asked for is passed over.
-    ///
-    /// - Throws: when it is no XML, or another document.
-    public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
-        var reading = SubscriptionReading()
-        try AnswerDocument(bytes).each { reading.take($0) }
-        guard let answer = reading.answer else { throw Malformed("the document is not an answer about a subscription", at: 0) }
-        return answer
-    }
 }
 
-/// Writes the answer issue by issue, for those who have too many for one piece.
+/// Writes the response issue by issue, if there are too many to hold in memory.
 public struct SubscriptionWriter: Sendable {
     private var writer = XMLWriter()
     private let hasIssues: Bool
 
+    /// Creates a writer.
+    ///
     /// - Parameters:
-    ///   - answer: everything but its issues.
-    ///   - alsoValue: whether categories say their term as `value` too.
-    ///   - hasIssues: whether issues are listed, if only an empty list.
+    ///   - answer: the response, without its issues.
+    ///   - alsoValue: whether categories also repeat their term as `value`.
+    ///   - hasIssues: whether issues are listed, even an empty list.
     public init(_ answer: SubscriptionAnswer, alsoValue: Bool = false, hasIssues: Bool) {
         self.hasIssues = hasIssues
         writer.start("subscription", ["state": answer.state.rawValue, "message": answer.message])
@@ -101,6 +99,8 @@ public struct SubscriptionWriter: Sendable {
     }
 
     /// Adds the id of a product.
+    ///
+    /// - Parameter id: the product's id.
     public mutating func issue(_ id: String) {
         precondition(hasIssues, "the answer lists no issues")
         writer.element("issue", text: id)

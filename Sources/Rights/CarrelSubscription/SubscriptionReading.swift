@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 import CarrelXML
+
+extension SubscriptionAnswer {
+    /// Reads a server's answer: a state that is missing or not known is `unknown`, and so is an `error` in place of the answer; a
+    /// category says its `term` or its `value`; what is not asked for is passed over.
+    ///
+    /// - Throws: when it is no XML, or another document.
+    public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
+        var reading = SubscriptionReading()
+        try AnswerDocument(bytes).each { reading.take($0) }
+        guard let answer = reading.answer else { throw Malformed("the document is not an answer about a subscription", at: 0) }
+        return answer
+    }
+}
 
 /// Puts an answer together from its events, so that a long list of issues is never a tree.
 struct SubscriptionReading {
     private var head: SubscriptionAnswer?
     private var issues: [String]?
-    /// Nil when the document was something else.
+    /// The response; nil if the document was something else.
     var answer: SubscriptionAnswer? {
         var answer = head
         answer?.issues = issues

@@ -4,12 +4,13 @@ import CarrelBytes
 import CarrelXML
 package import CarrelRights
 
-/// An XML document that tells a reader what to do next: register with a user, acquire a license, or deregister.
+/// An XML document that instructs a reader to register with a user, acquire a license, or deregister.
 ///
-/// The shape of `ActionToken` and `LicenseAcquisition` is the observed one of Marlin Broadband. Public samples of the other two operations
-/// do not exist: their elements are named by analogy. The business token inside is Carrel's own (``SealedToken``); nothing is certified.
+/// The format of `ActionToken` and `LicenseAcquisition` follows observed Marlin Broadband documents. Public samples of the other
+/// two operations do not exist: their elements are named by analogy. The business token inside is Carrel's own (``SealedToken``);
+/// nothing is certified.
 package struct ActionToken: Sendable, Hashable {
-    /// The name space of the root.
+    /// The namespace of the root.
     package static let namespace = "urn:marlin:broadband:1-2:nemo:services:action-token"
     /// The media type of a document.
     package static let mediaType = "application/vnd.marlin.drm.actiontoken+xml"
@@ -88,8 +89,8 @@ package struct ActionToken: Sendable, Hashable {
 
     /// Reads a document.
     ///
-    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``, and one of
-    /// them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
+    /// A document is a command, so all of it must be known: another element, attribute or text than those written by ``write()``,
+    /// and one of them twice, is refused. A DOCTYPE and entities that it could declare are refused too.
     ///
     /// - Parameter bytes: at most 32 KiB.
     /// - Throws: `rights.malformed`.

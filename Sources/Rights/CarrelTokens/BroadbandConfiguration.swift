@@ -4,11 +4,12 @@ import CarrelBytes
 import CarrelXML
 package import CarrelRights
 
-/// The document that an action token's `ResourceLocation` leads to (`/hms/bb/configuration`): where the service's operations are.
+/// The document at an action token's `ResourceLocation` (`/hms/bb/configuration`), with the URLs of the service's operations.
 ///
-/// Marlin's own configuration document is not public. This shape is Carrel's, in a name space of its own, and only Carrel's readers read it.
+/// Marlin's own configuration document is not public. This format is Carrel's, in its own namespace, and only Carrel's readers
+/// read it.
 package struct BroadbandConfiguration: Sendable, Hashable {
-    /// The name space of the root.
+    /// The namespace of the root.
     package static let namespace = "urn:carrel:broadband:configuration:1"
     /// The media type of a document.
     package static let mediaType = "application/xml"
@@ -21,11 +22,11 @@ package struct BroadbandConfiguration: Sendable, Hashable {
     package let version: Int
     /// The URL at which installations are personalised. All four are `https`, or `http` on this machine.
     package let personalization: String
-    /// The URL that registration tokens go to.
+    /// The URL for registration tokens.
     package let registration: String
-    /// The URL that license tokens go to.
+    /// The URL for license tokens.
     package let licenseAcquisition: String
-    /// The URL that deregistration tokens go to.
+    /// The URL for deregistration tokens.
     package let deregistration: String
 
     /// - Throws: `rights.malformed` for a value outside of its bounds.
@@ -38,7 +39,7 @@ package struct BroadbandConfiguration: Sendable, Hashable {
         deregistration: String
     ) throws(RightsError) {
         for location in [personalization, registration, licenseAcquisition, deregistration] {
-            // the same bounds as those of an action token's place
+            // the same bounds as for the location in an action token
             _ = try ActionToken.Configuration(serviceID: serviceID, version: version, location: location)
         }
         self.serviceID = serviceID
@@ -49,7 +50,7 @@ package struct BroadbandConfiguration: Sendable, Hashable {
         self.deregistration = deregistration
     }
 
-    /// Reads a document. What is not known is refused, as in an ``ActionToken``: a later shape has another name space.
+    /// Reads a document. What is not known is refused, as in an ``ActionToken``: a later shape has another namespace.
     ///
     /// - Parameter bytes: at most 32 KiB.
     /// - Throws: `rights.malformed`.

@@ -5,10 +5,11 @@ import CarrelCrypto
 import CarrelJSON
 import CarrelRights
 
-/// The form of rules inside a token: two bytes with the length of a canonical JSON text (RFC 8785), the text, and the keys, 16 bytes each:
-/// the user's, then those of the contents that have one. Keys are not in the text, because memory of texts is not wiped.
+/// The binary form of rules inside a token: two bytes with the length of a canonical JSON text (RFC 8785), the text, and the
+/// keys, 16 bytes each: the user's key, then the content keys that the rules include. Keys are not in the text, because the
+/// memory of texts is not wiped.
 ///
-/// Rules that would be written in other bytes are refused: they have one form, and a member of a later version is not overlooked.
+/// Rules in any other encoding are refused: there is exactly one form, and a member of a later version is not overlooked.
 extension BusinessRules {
     /// The version of the form.
     private static let version = 1

@@ -4,14 +4,14 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelRights
 
-/// The grant of a token: what its bearer may play, until when, and how often it may be redeemed.
+/// The grant of a token: the bearer's permissions, their validity, and how often the token may be redeemed.
 ///
-/// The portal chooses them, and only the service that redeems the token reads them (``SealedToken``). Names and flags follow the public
-/// documents of Marlin's token services for compatibility; the encoding is Carrel's own.
+/// The portal chooses them, and only the service that redeems the token reads them (``SealedToken``). Names and flags follow the
+/// public documents of Marlin's token services for compatibility; the encoding is Carrel's own.
 package struct BusinessRules: Sendable, Equatable {
     /// The kind of a token, which its seal protects too.
     package enum Kind: UInt8, Sendable, CaseIterable {
-        /// A stream for now: its answer is never stored.
+        /// A stream; its response is never stored.
         case ms3 = 1
         /// Joins a device to a user.
         case registration = 2
@@ -27,7 +27,7 @@ package struct BusinessRules: Sendable, Equatable {
         package let contentID: String
         /// The id of its key. Each is once in a token.
         package let keyID: KeyID
-        /// The key where the portal gave it: 16 bytes. Nil for one that the service has.
+        /// The 16-byte key, if the portal supplied it; nil for a key that the service has.
         package let key: Secret?
 
         package init(contentID: String, keyID: KeyID, key: Secret? = nil) {
@@ -108,9 +108,9 @@ package struct BusinessRules: Sendable, Equatable {
     package var expiresAt: Instant
     /// How many installations may redeem it: 1 to 1,000,000.
     package var redemptions = 1
-    /// Nil where a title is named and its content is the service's to choose, and in registrations.
+    /// The contents; empty if the rules name a title whose content the service chooses, and in registrations.
     package var contents: [Content] = []
-    /// Nil in registrations and deregistrations.
+    /// The rights; nil in registrations and deregistrations.
     package var rights: Rights?
     /// Whether a license may be kept in a store.
     package var isStorable = false
@@ -119,7 +119,7 @@ package struct BusinessRules: Sendable, Equatable {
     package var user: User?
     /// Carrel's own title id, of tokens that `carrel token create` makes.
     package var title: String?
-    /// The id of the back-office key that asked for the token; nil for one of staff or the operator.
+    /// The ID of the back-office API key that requested the token; nil if staff or the operator did.
     package var issuer: String?
     /// The portal's correlation value, which comes back in records: at most 255 bytes without control characters.
     package var cookie: String?
@@ -135,9 +135,9 @@ package struct BusinessRules: Sendable, Equatable {
     package var extensions: [Extension] = []
 
     /// - Parameters:
-    ///   - kind: of which kind the token is.
-    ///   - id: 16 bytes, random unless a test says otherwise.
-    ///   - expiresAt: from when on it is not redeemed.
+    ///   - kind: the kind of the token.
+    ///   - id: 16 bytes; random, except in tests.
+    ///   - expiresAt: the end of the redemption period.
     package init(kind: Kind, id: [UInt8] = Random.bytes(idByteCount), expiresAt: Instant) {
         self.kind = kind
         self.id = id
@@ -151,7 +151,7 @@ package struct BusinessRules: Sendable, Equatable {
 // MARK: - Bounds
 
 extension BusinessRules {
-    /// Checks every bound and that the parts go together, so that a token can be read again.
+    /// Checks every bound, and that the parts are consistent, so that the token can be read again.
     ///
     /// - Throws: `rights.malformed`.
     package func check() throws(RightsError) {

@@ -4,15 +4,15 @@ import CarrelBytes
 import CarrelHTTP
 package import CarrelRights
 
-/// The address of protected content and of the right to play it, in the shape of Marlin Simple Secure Streaming.
+/// The address of protected content with the right to play it, in the format of Marlin Simple Secure Streaming.
 ///
-/// It is a rights location with a business token (the S-URL), `#`, and the percent-encoded location of the content (the C-URL). A fragment
-/// never leaves the client (RFC 9110 §4.2.5), so the rights service does not learn where the content is. The shape is followed for
-/// compatibility: this is not Marlin's own implementation, and nothing in it is certified.
+/// It consists of a rights location with a business token (the S-URL), `#`, and the percent-encoded location of the content (the
+/// C-URL). A fragment never leaves the client (RFC 9110 §4.2.5), so the rights service does not learn the content's location. The
+/// format is used for compatibility: this is not Marlin's own implementation, and it is not certified.
 package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme that the rights location is written with. Both mean HTTP over TLS.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// `https://`, which every client knows.
+        /// `https://`, which every client supports.
         case https
         /// `ms3://`, which only players of such content take.
         case ms3
@@ -27,16 +27,16 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     package let scheme: Scheme
     /// The rights location without its scheme and its fragment: `rights.example:8443/hms/ms3/rights/?b=…`.
     private let location: String
-    /// The business token, whose content only the rights service reads.
+    /// The business token, which only the rights service can read.
     package let token: String
-    /// The content's location as it was given, with the scheme `http`, `https`, or `hls` for an HLS playlist.
+    /// The content's location verbatim, with the scheme `http`, `https`, or `hls` for an HLS playlist.
     package let contentURL: String
 
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB.
-    /// - Throws: `rights.url` when it is too long or not a URL, `rights.url.tls` when its rights location is not reached by TLS,
-    ///   `rights.url.token` when it has no token, `rights.url.content` when it has no content location.
+    /// - Throws: `rights.url` if it is too long or not a URL, `rights.url.tls` if its rights location is not reached by TLS,
+    ///   `rights.url.token` if it has no token, `rights.url.content` if it has no content location.
     package init(parsing text: some StringProtocol) throws(RightsError) {
         guard text.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
@@ -66,7 +66,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
         guard description.utf8.count <= Self.maxByteCount else { throw RightsError(.url, "the URL is longer than 16 KiB") }
     }
 
-    /// A rights location with its token, for content whose location the client knows.
+    /// Returns a rights location with its token, for a client that already has the content's location.
     ///
     /// - Parameters:
     ///   - location: the rights service's `https` URL, without a query and a fragment.
@@ -89,7 +89,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
     /// The rights location to connect to, token included: always `https`.
     package var rightsURL: String { "https://" + location }
 
-    /// The URL as it is written, its content location with every character but unreserved ones escaped (RFC 3986 §2.3).
+    /// The URL as text, with all but unreserved characters of its content location escaped (RFC 3986 §2.3).
     package var description: String { scheme.rawValue + "://" + location + "#" + PercentEncoding.encode(contentURL) }
 
     /// Takes a rights location apart.
@@ -119,7 +119,7 @@ package struct CompoundURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Checks a content location and returns it as it is.
+    /// Checks a content location and returns it unchanged.
     static func content(_ text: String) throws(RightsError) -> String {
         guard text.utf8.count <= maxByteCount / 2, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
             let address = ServiceAddress(text), ["http", "https", "hls"].contains(address.scheme)

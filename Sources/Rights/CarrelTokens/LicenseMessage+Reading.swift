@@ -8,15 +8,15 @@ import CarrelJSON
 package import CarrelRights
 
 extension LicenseMessage {
-    /// Reads a message. Nothing but the id of its communication key is used before its signature is checked.
+    /// Reads a message. Only the ID of its communication key is used before its signature is verified.
     ///
     /// - Parameters:
     ///   - text: a JSON Web Token of at most 16 KiB, signed with HS256 and of the type `JWT`.
     ///   - keys: the communication keys of portals.
     ///   - now: the service's time.
     /// - Returns: the verified message.
-    /// - Throws: `rights.malformed`; `rights.token` for a communication key that is not among them; `rights.signature`; `rights.expired` for a
-    ///   message whose time is over or did not begin.
+    /// - Throws: `rights.malformed`; `rights.token` for an unknown communication key; `rights.signature`; `rights.expired` for a
+    ///   message outside its validity.
     package static func read(
         _ text: some StringProtocol,
         keys: [CommunicationKey],

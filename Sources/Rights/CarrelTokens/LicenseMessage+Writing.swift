@@ -176,7 +176,7 @@ extension LicenseMessage.AccessControl {
 }
 
 extension LicenseMessage {
-    /// A block of addresses, or the address alone where the block has no other.
+    /// An address block, or a single address if the block has no other.
     fileprivate static func text(of range: AddressRange) -> String {
         let parts = range.description.split(separator: "/")
         let isAddress = parts.last == (parts[0].utf8.contains(UInt8(ascii: ":")) ? "128" : "32")

@@ -9,9 +9,9 @@ package import CarrelRights
 
 /// A license service message: an entitlement that a portal signs for a license service, as a JSON Web Token in `X-AxDRM-Message`.
 ///
-/// The shape is that of Axinom's public documents: a message for an Axinom tenant can be written with that tenant's communication key, and
-/// the same message is taken by Carrel's license service. It is shape-compatible, not Axinom's own implementation, and not certified.
-/// Only ``read(_:keys:at:)`` makes one of what came from outside.
+/// The format follows Axinom's public documents: a message for an Axinom tenant can be written with that tenant's communication
+/// key, and Carrel's license service accepts the same message. It is format-compatible, not Axinom's own implementation, and not
+/// certified. Only ``read(_:keys:at:)`` creates a message from untrusted input.
 package struct LicenseMessage: Sendable, Equatable {
     /// A secret that portal and license service share: it signs messages, and encrypts the keys in them.
     package struct CommunicationKey: Sendable, Equatable {
@@ -47,9 +47,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// - Parameters:
     ///   - communicationKeyID: the key to sign it with.
-    ///   - id: of the message.
-    ///   - startsAt: from when on it is taken.
-    ///   - expiresAt: from when on it is no longer taken.
+    ///   - id: the ID of the message.
+    ///   - startsAt: the start of validity.
+    ///   - expiresAt: the end of validity.
     ///   - entitlement: the grant.
     package init(
         communicationKeyID: KeyID,
@@ -67,8 +67,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// The grant of a message (`message`, the entitlement message).
     ///
-    /// Durations are whole seconds. Members that this type does not have may restrict: they are in ``unknown``, ``AccessControl/unknown`` and
-    /// ``UsagePolicy/unknown``, and a service that does not know them denies. An unknown source of keys is refused with the message.
+    /// Durations are whole seconds. Members that this type does not have may restrict: they are in ``unknown``,
+    /// ``AccessControl/unknown`` and ``UsagePolicy/unknown``, and a service that does not know them denies. An unknown source of
+    /// keys is refused with the message.
     package struct Entitlement: Sendable, Equatable {
         /// The version of the form; version 1 has one source of keys, no policies and fewer limits.
         package enum Version: Int, Sendable, CaseIterable {
@@ -78,7 +79,7 @@ package struct LicenseMessage: Sendable, Equatable {
 
         package var version: Version
         package var keys: KeySource
-        /// From when on the license plays; nil for now.
+        /// Start of validity; nil for immediately.
         package var startsAt: Instant?
         /// From when on it does not play; nil for never.
         package var expiresAt: Instant?
@@ -110,8 +111,8 @@ package struct LicenseMessage: Sendable, Equatable {
             self.keys = keys
         }
 
-        /// The narrowest term of play that the message sets for any system, in seconds from the first play on. A reader of another system
-        /// keeps to it.
+        /// The narrowest term of play that the message sets for any system, in seconds from the first play on. A reader of
+        /// another system keeps to it.
         package var narrowestPlayDuration: Int? {
             ([playDuration] + systems.values.map(\.playbackDuration)).compactMap(\.self).min()
         }
@@ -131,7 +132,7 @@ package struct LicenseMessage: Sendable, Equatable {
         case fairplay, playready, widevine
     }
 
-    /// Rules for licenses of one system; nil where the message sets none.
+    /// Rules for licenses of one system; nil if the message sets none.
     package struct SystemLicense: Sendable, Equatable {
         package var realTimeExpiration: Bool?
         /// Seconds from the first play on.
@@ -152,9 +153,9 @@ package struct LicenseMessage: Sendable, Equatable {
 
     /// Which keys the license has.
     package enum KeySource: Sendable, Equatable {
-        /// These, 1 to 64; one that is not listed is denied.
+        /// These keys, 1 to 64; any other key is denied.
         case inline([ContentKey])
-        /// Those that the player asks for, derived from a seed.
+        /// The keys that the player requests, derived from a seed.
         case licenseRequest(seedID: String?, policy: String?)
         /// These of the license service's store, 1 to 64.
         case stored([ContentKey])
@@ -163,8 +164,8 @@ package struct LicenseMessage: Sendable, Equatable {
     /// A key, by its id.
     package struct ContentKey: Sendable, Equatable {
         package var id: KeyID
-        /// 16 bytes; nil where the license service has it. It travels as one block under the communication key, its id as the
-        /// initialization vector.
+        /// 16 bytes; nil if the license service has the key. It is sent as one block encrypted with the communication key, with
+        /// its ID as the initialization vector.
         package var key: Secret?
         /// The initialization vector of the content, 16 bytes, for systems that take it from the license.
         package var iv: [UInt8]?
@@ -182,12 +183,12 @@ package struct LicenseMessage: Sendable, Equatable {
         }
     }
 
-    /// Rules for outputs and devices. A key whose policy a device cannot meet is left out of the license.
+    /// Rules for outputs and devices. A key is left out of the license if a device does not satisfy its policy.
     package struct UsagePolicy: Sendable, Equatable {
         package var name: String
         package var systems: [System: SystemPolicy] = [:]
-        /// Names of rules that this version does not know, such as `widevine.resolution`. A service that cannot enforce one leaves the keys
-        /// of the policy out.
+        /// Names of rules that this version does not know, such as `widevine.resolution`. A service that cannot enforce one
+        /// leaves the keys of the policy out.
         package var unknown: [String] = []
 
         package init(name: String) {
@@ -195,9 +196,9 @@ package struct LicenseMessage: Sendable, Equatable {
         }
     }
 
-    /// Rules of one system; nil where the policy sets none.
+    /// Rules of one system; nil if the policy sets none.
     package struct SystemPolicy: Sendable, Equatable {
-        /// `TYPE0` is the one documented value for FairPlay; others pass through.
+        /// `TYPE0` is the only documented value for FairPlay; others are passed on.
         package var hdcp: String?
         package var allowsAirPlay: Bool?
         package var allowsAVAdapter: Bool?
@@ -231,8 +232,8 @@ package struct LicenseMessage: Sendable, Equatable {
         package var concurrencyMode = ConcurrencyMode.blockNewDevice
         /// Empty for every address.
         package var addresses: [AddressRange] = []
-        /// Names of restrictions that this version does not know or that are for another system, such as lists of device ids. A service
-        /// that cannot enforce them denies the license.
+        /// Names of restrictions that this version does not know or that are for another system, such as lists of device ids. A
+        /// service that cannot enforce them denies the license.
         package var unknown: [String] = []
 
         package init() {}
@@ -252,7 +253,7 @@ extension LicenseMessage {
     /// Seconds of any duration: a hundred years.
     static let maxDuration = 3_153_600_000
 
-    /// Checks that the parts go together.
+    /// Checks that the parts are consistent.
     ///
     /// - Throws: `rights.malformed`.
     func check() throws(RightsError) {

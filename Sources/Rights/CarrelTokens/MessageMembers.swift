@@ -4,7 +4,8 @@ import CarrelBytes
 import CarrelJSON
 import CarrelRights
 
-/// Reads the members of an object in a license message. A member has its type, or the message is refused; `null` counts as no member.
+/// Reads the members of an object in a license message. A member of another type refuses the message; `null` is treated as
+/// absent.
 struct MessageMembers: Equatable {
     let json: JSONObject
 
@@ -17,7 +18,7 @@ struct MessageMembers: Equatable {
         return value
     }
 
-    /// The names of members that are not among those known, each after a prefix. `null` counts as no member.
+    /// The names of unknown members, each after a prefix. `null` is treated as absent.
     func unknown(besides known: Set<String>, after prefix: String = "") -> [String] {
         json.filter { !$0.value.isNull && !known.contains($0.name) }.map { prefix + $0.name }.sorted()
     }
@@ -33,7 +34,7 @@ struct MessageMembers: Equatable {
         try read(name) { json in json.string.flatMap { BusinessRules.isText($0, upTo: maxByteCount) ? $0 : nil } }
     }
 
-    /// A list of texts; empty where there is none.
+    /// A list of strings; empty if absent.
     func texts(_ name: String) throws(RightsError) -> [String] {
         let texts: [String]?? = try read(name) { json in
             json.array.flatMap { array in
@@ -71,7 +72,7 @@ struct MessageMembers: Equatable {
         try read(name) { json in json.object.map { MessageMembers($0) } }
     }
 
-    /// A list of objects; nil where there is none.
+    /// A list of objects; nil if absent.
     func objects(_ name: String) throws(RightsError) -> [MessageMembers]? {
         try read(name) { json in
             json.array.flatMap { array in

@@ -6,8 +6,9 @@ package import CarrelRights
 
 /// A business token: rules that only the service that redeems it can read, and that nothing can alter.
 ///
-/// Its bytes are a version (1), the id of the key, the kind, a nonce of 96 bits, and the rules in AES-256-GCM, the first three bytes
-/// associated. The shape around it (`/hms/ms3/rights/?b=`, action tokens) is Marlin's; the token is Carrel's own and not certified.
+/// Its bytes are a version (1), the id of the key, the kind, a nonce of 96 bits, and the rules in AES-256-GCM, the first three
+/// bytes associated. The shape around it (`/hms/ms3/rights/?b=`, action tokens) is Marlin's; the token is Carrel's own and not
+/// certified.
 package struct SealedToken: Sendable, Hashable {
     /// The most characters that a token has: 4 KiB.
     package static let maxByteCount = 4096
@@ -18,7 +19,8 @@ package struct SealedToken: Sendable, Hashable {
     /// Bytes of rules that fit.
     static let maxRulesByteCount = maxByteCount / 4 * 3 - leastByteCount
 
-    /// A key of the service, by its number. With random nonces it seals at most 2^32 tokens (NIST SP 800-38D §8.3): rotate it before.
+    /// A key of the service, by its number. With random nonces it seals at most 2^32 tokens (NIST SP 800-38D §8.3): rotate it
+    /// before.
     package struct Key: Sendable, Equatable {
         package let id: UInt8
         /// 32 bytes.
@@ -64,7 +66,7 @@ package struct SealedToken: Sendable, Hashable {
     /// - Parameters:
     ///   - rules: the grant.
     ///   - key: the key that seals new tokens.
-    /// - Returns: the token, another one each time.
+    /// - Returns: the token, which differs each time.
     /// - Throws: `rights.malformed` for rules that break a bound or do not fit into 4 KiB.
     package static func seal(_ rules: BusinessRules, under key: Key) throws(RightsError) -> SealedToken {
         let plaintext = try rules.encode()
@@ -75,14 +77,14 @@ package struct SealedToken: Sendable, Hashable {
         return try SealedToken(bytes: head + nonce + sealed)
     }
 
-    /// Opens the token: nothing of it is read before its seal is checked.
+    /// Opens the token. Its seal is checked before any of it is read.
     ///
     /// - Parameters:
-    ///   - kind: the kind that is expected.
-    ///   - keys: the service's keys by their number, those of earlier tokens too.
+    ///   - kind: the expected kind.
+    ///   - keys: the service's keys by number, including keys of earlier tokens.
     ///   - now: the service's time.
     /// - Returns: the grant.
-    /// - Throws: `rights.token` for one that is forged, altered, of another kind or another service; `rights.expired`.
+    /// - Throws: `rights.token` for a forged or altered token, or one of another kind or service; `rights.expired`.
     package func open(as kind: BusinessRules.Kind, keys: [UInt8: Secret], at now: Instant) throws(RightsError) -> BusinessRules {
         guard bytes[2] == kind.rawValue else { throw RightsError(.token, "the token is of another kind") }
         guard let key = keys[bytes[1]] else {
@@ -120,7 +122,7 @@ package struct SealedToken: Sendable, Hashable {
 }
 
 extension SealedToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The number of bytes: a token is as good as what it grants, so it does not print itself.
+    /// The number of bytes: a token is as valuable as its grant, so it does not print itself.
     package var description: String { "SealedToken(\(bytes.count) bytes)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

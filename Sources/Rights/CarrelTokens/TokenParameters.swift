@@ -20,14 +20,14 @@ package struct TokenParameters: Sendable {
         case html, json
     }
 
-    /// Parameters of one request, at most. Indexed ones count each.
+    /// Maximum number of parameters of a request, indexed ones included.
     package static let maxCount = 256
     /// Bytes of all names and values, at most: 64 KiB.
     package static let maxByteCount = 65_536
 
-    /// The client that asks.
+    /// The authenticated client.
     package let authenticator: Authenticator
-    /// The form of errors that it wants.
+    /// The requested error format.
     package let errorFormat: ErrorFormat
     private let values: [String: String]
 
@@ -55,7 +55,8 @@ package struct TokenParameters: Sendable {
         self.values = values
     }
 
-    /// The form of errors that a request wants, whatever else is wrong with it: `html` unless it asks for `json`, and only once.
+    /// The error format of a request, determined before anything else is checked: `html`, unless `json` is requested exactly
+    /// once.
     package static func errorFormat(of pairs: [(name: String, value: String)]) -> ErrorFormat {
         let formats = pairs.filter { $0.name == "errorFormat" }
         return formats.count == 1 && formats[0].value == "json" ? .json : .html
@@ -70,16 +71,16 @@ package struct TokenParameters: Sendable {
         return Authenticator(accountID: String(decoding: parts[0], as: UTF8.self), key: Secret(Array(parts[1])))
     }
 
-    /// The value of a parameter; nil where it is not given.
+    /// The value of a parameter; nil if absent.
     ///
-    /// - Throws: −2035 for an empty one.
+    /// - Throws: −2035 if it is empty.
     package func text(_ name: String) throws(TokenRefusal) -> String? {
         guard let value = values[name] else { return nil }
         guard !value.isEmpty else { throw TokenRefusal(.value, "\(name) is empty") }
         return value
     }
 
-    /// The value of a parameter that is `true` or `false`; nil where it is not given.
+    /// The value of a `true` or `false` parameter; nil if absent.
     func flag(_ name: String) throws(TokenRefusal) -> Bool? {
         switch try text(name) {
         case nil: nil
@@ -89,8 +90,8 @@ package struct TokenParameters: Sendable {
         }
     }
 
-    /// The indices of the parameters that have one of these names and a number behind them: 0 and so on, without gaps. Nil where none has
-    /// a number.
+    /// The indices of the parameters with one of these names and a numeric suffix: from 0, without gaps; nil if none has a
+    /// suffix.
     func indices(of names: [String], limit: Int) throws(TokenRefusal) -> Range<Int>? {
         var indices: Set<Int> = []
         for key in values.keys {

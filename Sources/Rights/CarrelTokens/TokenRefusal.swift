@@ -3,10 +3,10 @@
 package import CarrelBytes
 import CarrelRights
 
-/// Why the token service refuses a request, with the number that its clients know.
+/// The reason why the token service refuses a request, with the error number that its clients know.
 ///
-/// The numbers and their meaning are those of the public documents of ExpressPlay's token API; the texts, the recommendations and the
-/// statuses are Carrel's. Never holds a value of the request.
+/// The numbers and their meaning follow the public documents of ExpressPlay's token API; the texts, recommendations and statuses
+/// are Carrel's. It never holds a value of the request.
 package struct TokenRefusal: CodedError {
     /// The number of the refusal, which never changes its meaning.
     package let reason: Reason
@@ -41,7 +41,7 @@ package struct TokenRefusal: CodedError {
         case accountDisabled = -2031
         case cookie = -2033
         case outputControl = -2034
-        /// Also for parameters that are missing, given twice or wrong, and have no number of their own.
+        /// Also for missing, duplicate or invalid parameters without their own number.
         case value = -2035
         case extensionType = -2036
         case extensionPayload = -2037
@@ -63,8 +63,8 @@ package struct TokenRefusal: CodedError {
         package var name: String { facts.name }
         /// A lower-case sentence without a period.
         package var text: String { facts.text }
-        /// The status of the response: 400, 401, 404 or 500. The public documents name the statuses and the numbers; which goes with which
-        /// is Carrel's choice.
+        /// The status of the response: 400, 401, 404 or 500. The public documents list the statuses and the numbers; the mapping
+        /// between them is Carrel's choice.
         package var status: Int { facts.status }
         /// The way out for the client: a lower-case sentence without a period.
         package var recommendation: String { facts.advice }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelHTTP
 package import CarrelJSON
 import CarrelRights
@@ -7,19 +8,19 @@ import CarrelRights
 /// The response to a request for a token: status, media type and body, ready to be sent.
 package struct TokenReply: Sendable, Hashable {
     package let status: HTTPStatus
-    /// The media type, with a character set where it is text.
+    /// The media type, with a charset for text.
     package let contentType: String
     package let body: [UInt8]
 
-    /// The reply to a stream's request: one URL as `text/uri-list` (RFC 2483 §5), without a line break, because clients take the body as it
-    /// is. It is a compound URL where the request named the content, and the rights location alone otherwise.
+    /// The reply to a stream token request: one URL as `text/uri-list` (RFC 2483 §5), without a line break, because clients use
+    /// the body verbatim. It is a compound URL if the request named the content, otherwise only the rights location.
     ///
     /// - Parameters:
     ///   - token: the sealed rules.
     ///   - request: the request that they come from.
     ///   - location: the rights service's `https` URL.
     /// - Returns: status 200 and the URL.
-    /// - Throws: −2030 for a location that is not one.
+    /// - Throws: −2030 if the location is not an `https` URL.
     package static func stream(
         _ token: SealedToken,
         for request: TokenRequest,
@@ -49,12 +50,12 @@ package struct TokenReply: Sendable, Hashable {
         TokenReply(status: .ok, contentType: ActionToken.mediaType, body: token.write())
     }
 
-    /// The reply to a request that is refused: `{"errorCode","errorMessage"}`, or a page for people.
+    /// The reply to a refused request: `{"errorCode","errorMessage"}`, or an HTML page.
     ///
     /// - Parameters:
-    ///   - refusal: why.
-    ///   - format: the form that the request wants (``TokenParameters/errorFormat(of:)``).
-    ///   - status: the status; nil for that of the reason.
+    ///   - refusal: the reason.
+    ///   - format: the requested format (``TokenParameters/errorFormat(of:)``).
+    ///   - status: the status; nil for the default of the reason.
     /// - Returns: the status, and the body.
     package static func refusal(
         _ refusal: TokenRefusal,

@@ -6,10 +6,10 @@ import CarrelRights
 
 /// A portal's request for a token, validated: the rules to seal, and the form of the reply.
 ///
-/// The parameters are those of the public documents of ExpressPlay's token API, so that portals written for it can ask Carrel. Whatever they
-/// leave open is Carrel's choice, and documented here. It is not that service, and not certified.
+/// The parameters follow the public documents of ExpressPlay's token API, so that portals written for it can call Carrel. What
+/// they leave open is Carrel's choice, and documented here. It is not that service, and not certified.
 package struct TokenRequest: Sendable, Equatable {
-    /// The API that is asked.
+    /// The requested API.
     package enum Service: Sendable, CaseIterable {
         /// `/hms/ms3/token`.
         case ms3
@@ -17,25 +17,25 @@ package struct TokenRequest: Sendable, Equatable {
         case broadband
     }
 
-    /// Seconds that a token is valid where the request does not say: 30 days.
+    /// Default validity of a token in seconds: 30 days.
     package static let defaultLifetime: Int64 = 2_592_000
     /// Seconds that a token is valid, and that a rental lasts, at most: ten years.
     package static let maxLifetime: Int64 = 315_360_000
 
-    /// The grant. Contents without a key are those that the service's key store must have (−4019 where it has not).
+    /// The grant. Contents without a key are in the service's key store (−4019 if it lacks them).
     package let rules: BusinessRules
     /// The content's location: with it the reply is a compound URL; `ms3` alone.
     package let contentURL: String?
     /// The scheme of the rights location; `ms3` alone.
     package let scheme: CompoundURL.Scheme
 
-    /// Reads the parameters of a client whose authenticator was checked.
+    /// Reads the parameters of an authenticated client.
     ///
     /// - Parameters:
-    ///   - parameters: of the request.
-    ///   - service: the API that is asked.
+    ///   - parameters: the request parameters.
+    ///   - service: the requested API.
     ///   - now: the service's time.
-    ///   - id: the id of the new token, 16 bytes.
+    ///   - id: the ID of the new token, 16 bytes.
     /// - Throws: the refusal of the first parameter that is wrong.
     package init(
         _ parameters: TokenParameters,
@@ -83,8 +83,8 @@ struct TokenRequestReader {
         }
     }
 
-    /// A time of RFC 3339 in UTC, or `+` and seconds from now; nil where it is not given. In a query a plus sign that was not escaped is a
-    /// space, so a space counts as one.
+    /// A time in RFC 3339 (UTC), or `+` and seconds from now; nil if absent. An unescaped plus sign in a query decodes to a
+    /// space, so a space counts as a plus sign.
     func time(_ name: String, or reason: TokenRefusal.Reason) throws(TokenRefusal) -> Instant? {
         guard let text = try parameters.text(name) else { return nil }
         let latest = now.advanced(byMilliseconds: TokenRequest.maxLifetime * 1000)
@@ -126,7 +126,7 @@ struct TokenRequestReader {
         guard kind == .ms3 || kind == .license else { return nil }
         switch (kind, try parameters.text("rightsType")) {
         case (.ms3, nil): return .session
-        // the answer to a stream's token is for now, so a rental would promise what it does not keep
+        // a streaming license is not stored, so a rental would promise what it does not keep
         case (.ms3, _): throw TokenRefusal(.rightsTypeWrong, "a stream has no rights type")
         case (_, nil): throw TokenRefusal(.rightsTypeMissing)
         case (_, "BuyToOwn"): return .buyToOwn
@@ -141,7 +141,7 @@ struct TokenRequestReader {
         }
     }
 
-    /// How many devices may redeem the token; 1 where it is not given. The parameter is Carrel's own.
+    /// The number of devices that may redeem the token; 1 by default. The parameter is Carrel's own.
     func redemptions() throws(TokenRefusal) -> Int {
         guard let text = try parameters.text("redemptions") else { return 1 }
         guard let number = seconds(text.utf8), number <= 1_000_000 else {
@@ -156,7 +156,7 @@ struct TokenRequestReader {
         return cookie
     }
 
-    /// Four bytes in hexadecimal digits; 0 where they are not given.
+    /// Four bytes as hexadecimal digits; 0 if absent.
     func flags(_ name: String, or reason: TokenRefusal.Reason) throws(TokenRefusal) -> UInt32 {
         guard let text = try parameters.text(name) else { return 0 }
         guard text.utf8.count == 8 else { throw TokenRefusal(.flagsLength, name) }
@@ -179,7 +179,7 @@ struct TokenRequestReader {
         return behavior
     }
 
-    /// The extension in its three parameters, and the one in a single value.
+    /// The extension in its three parameters, or in a single value.
     func extensions() throws(TokenRefusal) -> [BusinessRules.Extension] {
         var extensions: [BusinessRules.Extension] = []
         if let type = try parameters.text("extensionType") {

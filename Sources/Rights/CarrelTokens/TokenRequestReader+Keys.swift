@@ -24,7 +24,7 @@ extension TokenRequestReader {
         return contents
     }
 
-    /// A key of 32 hexadecimal digits; nil where it is not given.
+    /// A key as 32 hexadecimal digits; nil if absent.
     func key(_ name: String) throws(TokenRefusal) -> Secret? {
         guard let text = try parameters.text(name) else { return nil }
         guard text.utf8.count == 32 else { throw TokenRefusal(.keyLength, name) }
@@ -32,8 +32,8 @@ extension TokenRequestReader {
         return Secret(bytes)
     }
 
-    /// One piece of content. Its key id is the one that is given, or the one in its content id, or the one that its content id hashes to as
-    /// a label; without a content id, it is named by its key id.
+    /// One piece of content. Its key ID is the given one, the one in its content ID, or the hash of its content ID as a label;
+    /// without a content ID, it is named by its key ID.
     private func content(_ number: String) throws(TokenRefusal) -> BusinessRules.Content {
         let contentID = try parameters.text("contentId\(number)")
         if let contentID {
@@ -52,7 +52,7 @@ extension TokenRequestReader {
         return BusinessRules.Content(contentID: contentID ?? keyID.contentID, keyID: keyID, key: key)
     }
 
-    /// The key as it is, or unwrapped (RFC 3394); nil where the key store has it.
+    /// The key in plain form, or unwrapped (RFC 3394); nil if the key store has it.
     private func contentKey(_ number: String) throws(TokenRefusal) -> Secret? {
         let key = try key("contentKey\(number)")
         let wrapped = try parameters.text("ek\(number)")
@@ -72,7 +72,7 @@ extension TokenRequestReader {
         return unwrapped
     }
 
-    /// 32 hexadecimal digits, or `^` and a label of 1 to 64 characters; nil where it is not given.
+    /// A key ID as 32 hexadecimal digits, or `^` and a label of 1 to 64 characters; nil if absent.
     private func keyID(_ name: String) throws(TokenRefusal) -> KeyID? {
         guard let text = try parameters.text(name) else { return nil }
         if text.utf8.first == UInt8(ascii: "^") {

@@ -2,6 +2,16 @@
 
 import CarrelHTTP
 
+extension SubscriptionEndpoints {
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    public func check() throws(UpstreamError) {
+        for address in addresses {
+            try UpstreamAddress.check(address)
+            _ = try EndpointTemplate(address)
+        }
+    }
+}
+
 /// An address with placeholders for parameters.
 struct EndpointTemplate {
     private enum Piece {
@@ -28,7 +38,7 @@ struct EndpointTemplate {
 
     var hasPlaceholders: Bool { pieces.count > 1 }
 
-    /// The address with values in place of placeholders; one that has no value is empty.
+    /// The address with its placeholders replaced by values; a missing value is empty.
     func filled(_ values: [(SubscriptionEndpoints.Parameter, String)]) -> String {
         pieces.map { piece in
             switch piece {

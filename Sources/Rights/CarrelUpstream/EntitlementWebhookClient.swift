@@ -22,10 +22,10 @@ package struct EntitlementWebhookClient: UpstreamSystem {
     /// - Parameters:
     ///   - url: https, or http on this machine.
     ///   - secret: at least 16 bytes.
-    ///   - client: makes the requests.
-    ///   - timeouts: how long one call may take.
-    ///   - clock: tells when a request was signed.
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    ///   - client: sends the requests.
+    ///   - timeouts: the time limit of one call.
+    ///   - clock: the clock for the time of a signature.
+    /// - Throws: `upstream.address` if the URL cannot be used.
     package init(
         _ url: String,
         secret: Secret,

@@ -3,7 +3,7 @@
 import CarrelJSON
 import CarrelSubscription
 
-/// The answers of a webhook, read strictly: the format is our own, and what is not it grants nothing.
+/// The responses of a webhook, read strictly: the format is our own, and anything else grants nothing.
 enum HookAnswer {
     private static func malformed(_ what: String) -> UpstreamError {
         UpstreamError(.answer, "the upstream system gave no valid answer: \(what)")

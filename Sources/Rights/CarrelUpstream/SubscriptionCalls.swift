@@ -5,11 +5,11 @@ import CarrelHTTP
 public import CarrelHTTPClient
 public import CarrelSubscription
 
-/// Makes the five calls of Pugpig's security interface: the side of the app, or of a server that asks another.
+/// Makes the five calls of Pugpig's security interface, as an app or as a server that calls another.
 ///
-/// It follows no redirects, and takes an answer only with a status of 2xx, whole and within the limits.
+/// It follows no redirects, and accepts a response only with a 2xx status, complete and within the limits.
 public struct SubscriptionCalls: Sendable {
-    /// The longest answer that is taken, in bytes.
+    /// The maximum size of a response, in bytes.
     public static let maxAnswerBytes: Int64 = 8 << 20
     /// 5 s to connect, 15 s in all, 10 s without progress.
     public static let timeouts = ClientTimeouts(connect: .seconds(5), total: .seconds(15), stall: .seconds(10))
@@ -17,11 +17,13 @@ public struct SubscriptionCalls: Sendable {
     private let endpoints: SubscriptionEndpoints
     private let exchange: UpstreamExchange
 
+    /// Creates a client for the calls.
+    ///
     /// - Parameters:
-    ///   - endpoints: where to ask.
-    ///   - client: makes the requests.
-    ///   - timeouts: how long one call may take.
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    ///   - endpoints: the URLs to call.
+    ///   - client: sends the requests.
+    ///   - timeouts: the time limit of one call.
+    /// - Throws: `upstream.address` if a URL cannot be used.
     public init(
         _ endpoints: SubscriptionEndpoints,
         client: HTTPClient,
@@ -35,39 +37,54 @@ public struct SubscriptionCalls: Sendable {
     /// Whether tokens can be renewed.
     public var canRenew: Bool { endpoints.renew != nil }
 
-    /// Signs in. A refusal is an answer, not an error.
+    /// Signs in. A refusal is a response, not an error.
     ///
     /// - Parameters:
-    ///   - name: as it was typed.
-    ///   - password: as it was typed; sent once and kept nowhere.
+    ///   - name: the name as typed.
+    ///   - password: the password as typed; sent once and never stored.
     ///   - device: an identifier of the app's installation; nil sends none.
     /// - Returns: a token, or the system's refusal.
-    /// - Throws: why there was no answer.
+    /// - Throws: the reason for a missing response.
     public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
         var values: [(SubscriptionEndpoints.Parameter, String)] = [(.username, name), (.password, password)]
         if let device { values.append((.device, device)) }
         return try await ask(endpoints.signIn, values, SignInAnswer.parse)
     }
 
-    /// Asks for a token in place of an old one.
+    /// Requests a new token for an old one.
     ///
-    /// - Throws: `upstream.unsupported` where tokens cannot be renewed.
+    /// - Parameter token: the old token.
+    /// - Returns: a new token, or the refusal.
+    /// - Throws: `upstream.unsupported` if tokens cannot be renewed.
     public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
         guard let address = endpoints.renew else { throw UpstreamError(.unsupported, "tokens cannot be renewed") }
         return try await ask(address, [(.token, token)], SignInAnswer.parse)
     }
 
     /// The entitlements of the token's account.
+    ///
+    /// - Parameter token: the token of a session.
+    /// - Returns: the state of the subscription and its products.
+    /// - Throws: ``UpstreamError`` if there is no valid answer.
     public func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
         try await ask(endpoints.verify, [(.token, token)], SubscriptionAnswer.parse)
     }
 
     /// Asks for the credentials of one product.
+    ///
+    /// - Parameters:
+    ///   - product: the product's id.
+    ///   - token: the token of a session.
+    /// - Returns: the credentials, or the refusal.
+    /// - Throws: ``UpstreamError`` if there is no valid answer.
     public func credentials(for product: String, token: String) async throws(UpstreamError) -> CredentialsAnswer {
         try await ask(endpoints.credentials, [(.token, token), (.product, product)], CredentialsAnswer.parse)
     }
 
-    /// Ends a token; does nothing where there is no such call.
+    /// Ends a token; does nothing if the system has no such call.
+    ///
+    /// - Parameter token: the token to end.
+    /// - Throws: ``UpstreamError`` if the provider cannot be reached or refuses.
     public func signOut(_ token: String) async throws(UpstreamError) {
         guard let address = endpoints.signOut else { return }
         do throws(UpstreamError) {

@@ -25,23 +25,24 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     public var verify: String
     /// The address of "Edition credentials", or a template of it.
     public var credentials: String
-    /// Nil: tokens cannot be renewed.
+    /// The renewal URL; nil if tokens cannot be renewed.
     public var renew: String?
-    /// Nil: signing out is not reported.
+    /// The sign-out URL; nil if signing out is not reported.
     public var signOut: String?
-    /// The names of parameters, where an address is not a template.
+    /// The names of parameters, for URLs that are not templates.
     public var names: [Parameter: String] = [:]
-    /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
+    /// Whether parameters are sent as a form by POST, rather than in the query by GET. A template's query is then part of the
+    /// form, too.
     public var usesForm = true
 
     /// Creates endpoints from addresses or templates.
     ///
     /// - Parameters:
-    ///   - signIn: for "Sign In".
-    ///   - verify: for "Verify Subscription".
-    ///   - credentials: for "Edition credentials".
-    ///   - renew: for "Renew Token"; nil when tokens cannot be renewed.
-    ///   - signOut: for "Sign Out"; nil when the provider has none.
+    ///   - signIn: the URL for "Sign In".
+    ///   - verify: the URL for "Verify Subscription".
+    ///   - credentials: the URL for "Edition credentials".
+    ///   - renew: the URL for "Renew Token"; nil if tokens cannot be renewed.
+    ///   - signOut: the URL for "Sign Out"; nil if the provider has none.
     public init(signIn: String, verify: String, credentials: String, renew: String? = nil, signOut: String? = nil) {
         self.signIn = signIn
         self.verify = verify
@@ -51,6 +52,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     }
 
     /// The usual names below one address, with a slash at the end.
+    ///
+    /// - Parameter base: the address that the names are appended to.
     public init(base: String) {
         let base = base.hasSuffix("/") ? base : base + "/"
         self.init(
@@ -62,16 +65,8 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
         )
     }
 
-    private var addresses: [String] { [signIn, verify, credentials, renew, signOut].compactMap(\.self) }
+    var addresses: [String] { [signIn, verify, credentials, renew, signOut].compactMap(\.self) }
 
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
-
-    /// - Throws: `upstream.address` for an address that cannot be used.
-    public func check() throws(UpstreamError) {
-        for address in addresses {
-            try UpstreamAddress.check(address)
-            _ = try EndpointTemplate(address)
-        }
-    }
 }

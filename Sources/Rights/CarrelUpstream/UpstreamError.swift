@@ -2,7 +2,7 @@
 
 public import CarrelBytes
 
-/// Why an upstream system gave no valid answer. Never holds a token, a password or the system's own text.
+/// The reason why an upstream system gave no valid response. Never contains a token, a password or the system's own text.
 public struct UpstreamError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<UpstreamError>
@@ -11,7 +11,7 @@ public struct UpstreamError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was a response.
     public let status: Int?
 
     package init(_ code: Code, _ message: String, status: Int? = nil) {
@@ -35,14 +35,14 @@ extension ErrorCode where Failure == UpstreamError {
     public static var address: Self { Self("upstream.address") }
     /// No connection, or none that lasted; or the time was over.
     public static var unreachable: Self { Self("upstream.unreachable") }
-    /// The answer's status is not 2xx, a redirect among them.
+    /// The response's status is not 2xx; redirects are included.
     public static var status: Self { Self("upstream.status") }
-    /// The status is 2xx, but the body is not an answer to the call.
+    /// The status is 2xx, but the body is not a response to the call.
     public static var answer: Self { Self("upstream.answer") }
-    /// The answer is signed by an unknown key, or not meant for us, or not for this sign-in.
+    /// The response is signed by an unknown key, or is for another audience or sign-in.
     public static var untrusted: Self { Self("upstream.untrusted") }
     /// The system does not have the call.
     public static var unsupported: Self { Self("upstream.unsupported") }
-    /// The caller gave up waiting.
+    /// The caller cancelled the call.
     public static var cancelled: Self { Self("upstream.cancelled") }
 }

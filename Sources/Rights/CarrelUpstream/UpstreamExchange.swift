@@ -3,7 +3,7 @@
 import CarrelHTTP
 import CarrelHTTPClient
 
-/// Sends a request upstream and takes the body of a successful answer.
+/// Sends a request upstream and returns the body of a successful response.
 struct UpstreamExchange: Sendable {
     let client: HTTPClient
     let timeouts: ClientTimeouts

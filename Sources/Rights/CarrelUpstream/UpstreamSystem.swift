@@ -2,12 +2,12 @@
 
 package import CarrelSubscription
 
-/// An upstream system that decides who may read what, by any protocol.
+/// An upstream system that decides about access, by any protocol.
 package protocol UpstreamSystem: Sendable {
-    /// Signs in. A refusal is an answer, not an error.
+    /// Signs in. A refusal is a response, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
 
-    /// The successor of a token; throws `upstream.unsupported` where there is none.
+    /// Returns the successor of a token; throws `upstream.unsupported` if tokens cannot be renewed.
     func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer
 
     /// The entitlements of the token's account.
@@ -20,10 +20,10 @@ package protocol UpstreamSystem: Sendable {
     func signOut(_ token: String) async throws(UpstreamError)
 }
 
-/// A system's word on one product.
+/// A system's decision on one product.
 package enum Permission: Sendable, Equatable {
     case granted
-    /// - status: a machine's word, such as `notentitled`; it may be missing.
+    /// - status: a machine-readable reason, such as `notentitled`; optional.
     case refused(status: String?, message: String?)
 }
 

@@ -5,6 +5,7 @@ package import CarrelBytes
 import CarrelCrypto
 package import CarrelHTTP
 package import CarrelHome
+import CarrelPasswords
 package import CarrelJSON
 import CarrelMetrics
 package import CarrelPasswordHash
@@ -37,7 +38,7 @@ package struct AccountsCapability: Capability {
         package var trustsLoopback = true
         /// Whether the canned users exist, which the administrators' page has a console for.
         package var hasCannedUsers = false
-        /// The label of the button for the OpenID provider; nil without one.
+        /// The label of the button for the OpenID provider; nil without a provider.
         package var signOnLabel: String?
 
         package init() {}
@@ -47,6 +48,7 @@ package struct AccountsCapability: Capability {
         let (database, clock) = (context.database, context.clock)
         self.settings = settings
         activity = context.activity
+        lifecycle.join(LastOwner())
         let sessions = Sessions(
             database: database,
             clock: clock,

@@ -28,10 +28,10 @@ package struct AdministrationCapability: Capability {
     /// - Parameters:
     ///   - context: the capability's foundation.
     ///   - others: all other capabilities.
-    ///   - accounts: who calls.
+    ///   - accounts: authenticates callers.
     ///   - audit: the audit log.
     ///   - explanations: the sources of explanations.
-    ///   - version: which version of the program runs.
+    ///   - version: the version of the running program.
     ///   - isDraining: whether the server is about to stop.
     package init(
         _ context: ServiceContext,

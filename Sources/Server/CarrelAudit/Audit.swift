@@ -5,13 +5,14 @@ import CarrelCrypto
 import CarrelHome
 import CarrelStore
 
-/// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
+/// The audit log: entries are appended in the transaction of the recorded change, then sealed into a chain.
 ///
 /// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
-/// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. What is recorded with a
-/// change is sealed a moment later, by ``seal()``, so that transactions do not queue up behind one another for the end of the
-/// chain; what ``AuditBatchWriter`` writes is sealed as it is written. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
-/// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
+/// is changed, removed or inserted after it was sealed breaks the chain, and ``verify()`` reports where. An entry recorded with a
+/// change is sealed a moment later, by ``seal()``, so that transactions do not wait for one another at the end of the chain;
+/// entries of ``AuditBatchWriter`` are sealed when they are written. The last seal is stored outside the database, so that
+/// unsealed entries cannot replace sealed ones. Unsealed entries are not protected: an attacker with write access to the database
+/// can add entries, and change entries of the last second.
 package struct Audit: Sendable {
     let database: any Database
     package let clock: any WallClock
@@ -23,44 +24,6 @@ package struct Audit: Sendable {
     private let chain: AuditChain
     /// Whether an id is a product's.
     private let isProduct: @Sendable (String, any Transaction) throws -> Bool
-
-    package struct Entry: Sendable, Equatable {
-        package let id: String
-        package let at: Instant
-        /// The actor: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
-        package let actor: String
-        /// The action: a stable dotted word, such as `session.start`.
-        package let action: String
-        /// On what: an id.
-        package let subject: String
-        package let outcome: Outcome
-        /// Why, as a stable word; empty where the outcome says it all.
-        package let reason: String
-        package let requestID: String
-
-        package enum Outcome: String, Sendable, CaseIterable { case allowed, refused, failed }
-
-        init(
-            at: Instant,
-            actor: String,
-            action: String,
-            subject: String,
-            outcome: Outcome = .allowed,
-            reason: String = "",
-            requestID: String = "",
-            id: String? = nil
-        ) {
-            self.id = id ?? Random.uuid(at: at)
-            self.at = at
-            self.actor = actor
-            self.action = action
-            self.subject = subject
-            self.outcome = outcome
-            self.reason = reason
-            self.requestID = requestID
-        }
-
-    }
 
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
     init(
@@ -79,10 +42,10 @@ package struct Audit: Sendable {
         archive = AuditArchive(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that are over
-    /// are written first.
+    /// Seals what has not been sealed yet, in the order of time, and stores the end of the chain. The counts of past minutes are
+    /// written first.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
+    /// - Throws: ``ServerError`` `conflict` if earlier sealed entries are missing or altered; nothing is sealed then.
     package func seal() async throws {
         var unwritten: (any Error)?
         do {
@@ -118,11 +81,11 @@ package struct Audit: Sendable {
     package func settle() async throws { try await group.settle() }
 
     /// Recorded entries that are not confirmed to be written.
-    package var unwritten: [Entry] { group.unwritten + fold.unwritten }
+    package var unwritten: [AuditEntry] { group.unwritten + fold.unwritten }
 
-    /// Writes and seals all that was recorded, before the process ends.
+    /// Writes and seals all recorded entries before the process ends.
     ///
-    /// - Throws: as ``seal()`` does.
+    /// - Throws: the errors of ``seal()``.
     package func finish() async throws {
         try await fold.flushAll()
         try await seal()
@@ -133,11 +96,11 @@ package struct Audit: Sendable {
     /// Rows that one transaction prunes.
     private static let pruneBatch = 500
 
-    /// Deletes sealed rows that are older than `retention` and that an archive holds, from the first on. A checkpoint under a seal of its
-    /// own says where the chain goes on.
+    /// Deletes sealed rows that are older than `retention` and that an archive holds, starting with the first. A sealed
+    /// checkpoint records where the chain continues.
     ///
-    /// - Returns: how many rows were deleted.
-    /// - Throws: as ``seal()`` does, and the database's error; what was deleted by then is deleted.
+    /// - Returns: the number of deleted rows.
+    /// - Throws: the errors of ``seal()``, and the database's error; rows deleted before the error stay deleted.
     @discardableResult
     package func prune(olderThan retention: Duration) async throws -> Int {
         try await seal()
@@ -167,11 +130,11 @@ package struct Audit: Sendable {
     /// The result of a verification of the chain.
     package enum Verification: Sendable, Equatable {
         case intact(count: Int)
-        /// The first row that is not what was sealed, by its number in the chain.
+        /// The number of the first row that does not match its seal.
         case broken(number: Int64)
     }
 
-    /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
+    /// Verifies the chain from its first entry to its last, including the last entry sealed by this home.
     package func verify() async throws -> Verification {
         let known = try chain.known()
         return try await database.read { [chain] transaction in
@@ -187,7 +150,7 @@ package struct Audit: Sendable {
                 guard broken == nil else { return }
                 let isKnown = mark.number != known?.number || mark == known
                 let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
-                let row = AuditArchive.Row(entry: entry, mark: mark, page: page)
+                let row = SealedAuditRow(entry: entry, mark: mark, page: page)
                 if isKnown, let entries = try chain.count(row, after: last) {
                     count += entries
                 } else {
@@ -202,24 +165,8 @@ package struct Audit: Sendable {
         }
     }
 
-    /// Which entries to list.
-    package struct Filter: Sendable {
-        /// An id, as subject or as actor.
-        package var about: String?
-        package var action: String?
-        package var actor: String?
-        package var outcome: Entry.Outcome?
-        package var since: Instant?
-        package var until: Instant?
-        /// The last entry of the page before, by its time and id.
-        package var after: (Instant, String)?
-        package var limit = 100
-
-        package init() {}
-    }
-
     /// The entries that pass the filter, the newest first; those that cannot be written are not among them.
-    package func list(_ filter: Filter) async throws -> [Entry] {
+    package func list(_ filter: AuditFilter) async throws -> [AuditEntry] {
         try? await group.settle()
         return try await database.read { [isProduct] in try AuditStore.list(filter, isProduct: isProduct, in: $0) }
     }

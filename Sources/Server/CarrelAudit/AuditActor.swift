@@ -26,10 +26,10 @@ package struct AuditActor: Sendable {
         _ action: String,
         on subject: String,
         at now: Instant,
-        outcome: Audit.Entry.Outcome = .allowed,
+        outcome: AuditEntry.Outcome = .allowed,
         reason: String = ""
-    ) -> Audit.Entry {
-        Audit.Entry(
+    ) -> AuditEntry {
+        AuditEntry(
             at: now,
             actor: Self.cleaned(id),
             action: action,

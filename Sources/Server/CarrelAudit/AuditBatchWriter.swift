@@ -13,7 +13,7 @@ import CarrelThreads
 package final class AuditBatchWriter: Sendable {
     private struct Waiter {
         /// Nil for a caller that only waits for earlier entries.
-        let entry: Audit.Entry?
+        let entry: AuditEntry?
         let continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -37,7 +37,7 @@ package final class AuditBatchWriter: Sendable {
         }
 
         var count: Int { (page?.count ?? 0) + waitingEntries }
-        var entries: [Audit.Entry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
+        var entries: [AuditEntry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
         var isEmpty: Bool { page == nil && waiters.isEmpty }
     }
 
@@ -48,7 +48,7 @@ package final class AuditBatchWriter: Sendable {
         var isWriting = false
         /// When the first unwritten entry was recorded.
         var since: ContinuousClock.Instant?
-        /// Why the last group could not be written, and when that is tried again.
+        /// The error of the last group, and the time of the next attempt.
         var failure: (error: any Error, until: ContinuousClock.Instant)?
 
         var count: Int { next.count + inFlight.count }
@@ -76,7 +76,7 @@ package final class AuditBatchWriter: Sendable {
     package var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
-    var unwritten: [Audit.Entry] {
+    var unwritten: [AuditEntry] {
         let (inFlight, next) = state.withLock { ($0.inFlight, $0.next) }
         return inFlight.entries + next.entries
     }
@@ -86,7 +86,7 @@ package final class AuditBatchWriter: Sendable {
         if let failure = state.withLock(\.failure) { throw failure.error }
     }
 
-    /// Records an entry; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry; for the parameters, see ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -94,7 +94,7 @@ package final class AuditBatchWriter: Sendable {
         on subject: String,
         by actor: AuditActor,
         at moment: Instant,
-        outcome: Audit.Entry.Outcome = .allowed,
+        outcome: AuditEntry.Outcome = .allowed,
         reason: String = ""
     ) async throws {
         let now = ContinuousClock.now
@@ -123,7 +123,7 @@ package final class AuditBatchWriter: Sendable {
         if isThere { try await wait(with: nil) }
     }
 
-    private func wait(with entry: Audit.Entry?) async throws {
+    private func wait(with entry: AuditEntry?) async throws {
         try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
                 state.next.add(Waiter(entry: entry, continuation: continuation))
@@ -140,7 +140,7 @@ package final class AuditBatchWriter: Sendable {
         }
     }
 
-    /// Writes what has come; false when there is nothing any more.
+    /// Writes what has come; false if there is nothing any more.
     private func writeGroup() async -> Bool {
         let (failure, isAwaited) = state.withLock { ($0.failure, !$0.next.waiters.isEmpty) }
         if let failure {
@@ -156,7 +156,7 @@ package final class AuditBatchWriter: Sendable {
             }
             state.isWriting = !state.inFlight.isEmpty
             if !state.isWriting {
-                // Who failed was told, nothing was kept: the next one tries.
+                // The failed caller has its error and nothing was kept: the next caller tries again.
                 state.since = nil
                 state.failure = nil
             }
@@ -187,8 +187,8 @@ package final class AuditBatchWriter: Sendable {
 
     /// Writes a group, and seals it if that delays no other writer.
     ///
-    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, it waits for
-    /// ``Audit/seal()``, which says what is wrong.
+    /// In PostgreSQL, where other nodes change the log at the same time, and if no valid chain exists, sealing is left to
+    /// ``Audit/seal()``, which reports what is wrong.
     private func write(_ group: Group, again: Bool) async throws {
         let (chain, isAlone) = (chain, database.engine == .sqlite)
         let (gathered, waiting) = (group.page?.rows ?? [], group.waiters.compactMap(\.entry).map { AuditRow(entry: $0) })

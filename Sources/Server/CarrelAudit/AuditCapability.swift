@@ -8,7 +8,7 @@ package import CarrelStore
 import CarrelThreads
 package import CarrelWebAPI
 
-/// The audit log: who did what, sealed into a chain.
+/// The audit log: a sealed chain of entries.
 package struct AuditCapability: Capability {
     package let audit: Audit
     private let database: any Database
@@ -16,9 +16,9 @@ package struct AuditCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - retention: how long entries stay that an archive has; nil for ever.
-    ///   - isProduct: whether an id is a product's, which entries are looked up by.
-    /// - Throws: ``ServerError`` `masterKey` where the key of the chain is missing.
+    ///   - retention: the retention of archived entries; nil forever.
+    ///   - isProduct: whether an id is a product's, for looking up entries.
+    /// - Throws: ``ServerError`` `masterKey` if the key of the chain is missing.
     package init(
         _ context: ServiceContext,
         retention: Duration?,

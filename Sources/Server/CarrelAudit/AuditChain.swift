@@ -18,11 +18,11 @@ package final class AuditChain: Sendable {
         self.head = head
     }
 
-    /// The number and the seal of an entry behind `last`, nil for the first: it covers the seal before it, and every field behind
-    /// its length.
+    /// The number and the seal of the entry after `last` (nil for the first): the seal covers the previous seal, and every field
+    /// with its length before it.
     ///
     /// - Throws: ``ServerError`` `conflict` when there is no number any more, which only a made-up entry can have taken.
-    func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
+    func mark(of entry: AuditEntry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
         let (number, isTooLarge) = (last?.number ?? 0).addingReportingOverflow(1)
         if isTooLarge { throw head.isMissing }
         var bytes = last?.seal ?? []
@@ -41,7 +41,7 @@ package final class AuditChain: Sendable {
 
     /// The number and the seal of the last entry that this home has seen sealed; nil before any was.
     ///
-    /// - Throws: ``ServerError`` `home` when the file does not say.
+    /// - Throws: ``ServerError`` `home` if the file does not say.
     func known() throws(ServerError) -> AuditHead.Mark? {
         let kept = try head.read()
         return last.withLock { last in
@@ -52,7 +52,7 @@ package final class AuditChain: Sendable {
 
     /// The number and the seal of the last sealed entry; nil before anything was sealed.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what this home has seen is gone or is another, `home` when the file does not say.
+    /// - Throws: ``ServerError`` `conflict` if what this home has seen is gone or is another, `home` when the file does not say.
     func end(in transaction: any Transaction) throws -> AuditHead.Mark? {
         if let known = try known(), try AuditStore.seal(of: known.number, in: transaction) != known.seal {
             // What was pruned is gone by right.
@@ -63,9 +63,9 @@ package final class AuditChain: Sendable {
         return try AuditStore.head(in: transaction) ?? mark(.checkpoint, in: transaction)
     }
 
-    /// A place in the chain that the database remembers; nil where there is none.
+    /// A place in the chain that the database remembers; nil if there is none.
     ///
-    /// - Throws: ``ServerError`` `conflict` where another than this home's server wrote it.
+    /// - Throws: ``ServerError`` `conflict` if another than this home's server wrote it.
     func mark(_ kind: AuditMark, in transaction: any Transaction) throws -> AuditHead.Mark? {
         guard let (mark, mac) = try AuditStore.mark(kind, in: transaction) else { return nil }
         let expected = key.authenticate(kind.sealed(mark).rawSpan)
@@ -75,23 +75,23 @@ package final class AuditChain: Sendable {
         return mark
     }
 
-    /// Stores a position of the chain in the database, under a seal of its own.
+    /// Stores a position of the chain in the database, under a separate seal.
     func set(_ kind: AuditMark, to mark: AuditHead.Mark, in transaction: any Transaction) throws {
         try AuditStore.set(kind, to: mark, mac: key.authenticate(kind.sealed(mark).rawSpan), in: transaction)
     }
 
     /// The number of entries of a row; nil if it does not match the seal after `last`.
-    package func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
+    package func count(_ row: SealedAuditRow, after last: AuditHead.Mark?) throws -> Int? {
         guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
         guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
         guard let page = row.page, page.digest == row.entry.reason else { return nil }
         return try? AuditPage.count(of: page.bytes)
     }
 
-    /// The numbers and seals of entries that go on with the chain.
+    /// The numbers and seals of entries that continue the chain.
     ///
     /// - Throws: as ``end(in:)`` does, and `conflict` when there is no number any more.
-    func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
+    func marks(of entries: [AuditEntry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
         var last = try end(in: transaction)
         return try entries.map { entry in
             let mark = try mark(of: entry, after: last)

@@ -3,13 +3,13 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// Folds what an account repeats within a minute into two entries: the first immediately, and one that counts the others at the
-/// minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
+/// Folds an account's repeated actions within a minute into two entries: the first immediately, and one that counts the others at
+/// the minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
 ///
-/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by the
-/// account that was to be signed in to. An account has
-/// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit`` are
-/// not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
+/// Grants fold by account, product and rule, refusals by account and reason, for any product; refused sign-ins by the account
+/// that was to be signed in to. An account has
+/// ``slotLimit`` of these at most in a minute; further entries are counted in one more. Accounts beyond ``accountLimit`` are not
+/// folded. The counts wait in memory: ``flush(at:)`` writes the counts of past minutes, ``flushAll()`` all.
 package final class AuditFold: Sendable {
     /// Time for which repeats of an entry are counted.
     package static let window = Duration.seconds(60)
@@ -21,7 +21,7 @@ package final class AuditFold: Sendable {
     static let accountLimit = 65_536
     /// Products and reasons of all accounts.
     static let totalLimit = 262_144
-    /// The reason of entries that count what came beyond ``slotLimit``.
+    /// The reason of entries that count repetitions beyond ``slotLimit``.
     static let others = "others"
 
     /// The key by which entries are combined.
@@ -31,10 +31,10 @@ package final class AuditFold: Sendable {
         let action: String
         /// Empty for refusals of an account's own requests.
         let subject: String
-        let outcome: Audit.Entry.Outcome
+        let outcome: AuditEntry.Outcome
         let reason: String
 
-        init(_ actor: String, _ action: String, _ subject: String, _ outcome: Audit.Entry.Outcome, _ reason: String) {
+        init(_ actor: String, _ action: String, _ subject: String, _ outcome: AuditEntry.Outcome, _ reason: String) {
             (self.actor, self.action, self.subject, self.outcome, self.reason) = (actor, action, subject, outcome, reason)
             var hasher = Hasher()
             hasher.combine(subject)
@@ -46,7 +46,7 @@ package final class AuditFold: Sendable {
 
     private struct Slot {
         let key: Key
-        /// False where the first could not be recorded: the next one is the first again.
+        /// False if the first entry could not be recorded: the next is the first again.
         var hasFirst = true
         /// Number of repeats after the first.
         var more = 0
@@ -65,7 +65,7 @@ package final class AuditFold: Sendable {
         let more: Int
         let last: Instant
 
-        var reason: String { Audit.Entry.folded(key.reason, more) }
+        var reason: String { AuditEntry.folded(key.reason, more) }
     }
 
     private enum Step { case folded, first, unfolded }
@@ -127,7 +127,7 @@ package final class AuditFold: Sendable {
             }
         }
 
-        /// Ends minutes that are over, or all where `now` is nil; false where there may be more.
+        /// Ends minutes that are over, or all where `now` is nil; false if there may be more.
         mutating func end(at now: Instant?, limit: Int) -> Bool {
             for _ in 0..<limit {
                 guard head < queue.count else { break }
@@ -149,7 +149,7 @@ package final class AuditFold: Sendable {
 
     init(_ group: AuditBatchWriter) { self.group = group }
 
-    /// Records an entry, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    /// Records an entry, or counts it; for the parameters, see ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
     package func record(
@@ -157,7 +157,7 @@ package final class AuditFold: Sendable {
         on subject: String,
         by actor: AuditActor,
         at now: Instant,
-        outcome: Audit.Entry.Outcome = .allowed,
+        outcome: AuditEntry.Outcome = .allowed,
         reason: String = ""
     ) async throws {
         let subject = Self.cut(subject)
@@ -169,7 +169,7 @@ package final class AuditFold: Sendable {
     ///
     /// - Parameters:
     ///   - action: the kind of sign-in.
-    ///   - account: the id of the account; empty without one.
+    ///   - account: the id of the account; empty without an account.
     ///   - actor: the client.
     ///   - now: the time.
     ///   - reason: the reason for the refusal.
@@ -206,7 +206,7 @@ package final class AuditFold: Sendable {
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     func flush(at now: Instant) async throws { try await flush(now) }
 
-    /// Writes all counts, also those of running minutes.
+    /// Writes all counts, including the current minute's.
     ///
     /// - Throws: the database's error when the log cannot be written; remaining entries are retried.
     package func flushAll() async throws { try await flush(nil) }
@@ -240,7 +240,7 @@ package final class AuditFold: Sendable {
     }
 
     /// Entries with the counts that are not written yet.
-    var unwritten: [Audit.Entry] {
+    var unwritten: [AuditEntry] {
         let counts = state.withLock { state in
             state.ended
                 + state.accounts.values.flatMap { account in
@@ -268,23 +268,5 @@ package final class AuditFold: Sendable {
             end = subject.unicodeScalars.index(after: index)
         }
         return String(subject.unicodeScalars[..<end])
-    }
-}
-
-extension Audit.Entry {
-    /// The reason of an entry that stands for several of one reason.
-    static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
-
-    /// The reason, and how many requests the entry stands for. One that stands for several has no request's id, and their number at
-    /// the end of its reason, behind " +".
-    package var unfolded: (reason: String, count: Int) {
-        guard requestID.isEmpty, let end = reason.utf8.lastIndex(of: UInt8(ascii: "+")), end != reason.startIndex else {
-            return (reason, 1)
-        }
-        let (head, digits) = (reason[..<reason.utf8.index(before: end)], reason[reason.utf8.index(after: end)...])
-        guard reason.utf8[reason.utf8.index(before: end)] == UInt8(ascii: " "), !digits.isEmpty,
-            digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let count = Int(digits)
-        else { return (reason, 1) }
-        return (String(head), count)
     }
 }

@@ -6,8 +6,9 @@ package import CarrelHome
 import CarrelThreads
 import Glibc
 
-/// The last seal that this home has seen, in a file beside the database: the chain only grows, so an entry of that number with
-/// that seal is in it for ever. With write access to the database alone, history cannot be resealed nor truncated unnoticed.
+/// The last seal that this home has seen, in a file next to the database: the chain only grows, so it always contains an entry of
+/// that number with that seal. An attacker with write access to the database alone can neither reseal nor truncate history
+/// unnoticed.
 package struct AuditHead: Sendable {
     package struct Mark: Sendable, Equatable {
         package let number: Int64
@@ -20,14 +21,14 @@ package struct AuditHead: Sendable {
     }
 
     private let path: String
-    /// Serialises writers. The value is unused; one without a size would look to the thread sanitizer like the lock itself.
+    /// Serializes writers. The value is unused; a value without a size would look to the thread sanitizer like the lock itself.
     private static let turn = Locked(false)
 
     package init(path: String) { self.path = path }
 
     /// The last stored mark; nil before the first.
     ///
-    /// - Throws: ``ServerError`` `home` when there is a file and it does not say.
+    /// - Throws: ``ServerError`` `home` if there is a file and it does not say.
     package func read() throws(ServerError) -> Mark? {
         guard let file = unsafe fopen(path, "re") else {
             guard errno == ENOENT else { throw ServerError(.home, "\(path) cannot be read: \(systemReason())") }

@@ -3,10 +3,10 @@
 import CarrelBytes
 import CarrelStore
 
-/// A place in the chain of the audit log that the database remembers under a seal of its own: who can write to the database alone
-/// can neither move it nor make one.
+/// A position in the chain of the audit log that the database stores under a separate seal: an attacker with access to the
+/// database alone can neither move nor forge it.
 enum AuditMark: String {
-    /// Up to here everything was pruned: the chain goes on behind it.
+    /// The end of the pruned rows: the chain continues after it.
     case checkpoint
     /// Up to here everything is in a file that `carrel audit archive` wrote.
     case archived
@@ -54,7 +54,7 @@ extension AuditStore {
         after number: Int64,
         limit: Int,
         in transaction: any Transaction
-    ) throws -> [(entry: Audit.Entry, mark: AuditHead.Mark)] {
+    ) throws -> [(entry: AuditEntry, mark: AuditHead.Mark)] {
         try transaction.rows(sealedAfter, [.integer(number), .integer(Int64(limit))]).map {
             (try entry($0), AuditHead.Mark(number: try $0.integer(8), seal: try $0.blob(9)))
         }

@@ -6,17 +6,17 @@ import CarrelWebAPI
 
 /// Many entries of the audit log in one row, and so in one link of its chain.
 ///
-/// Writing a row of its own for each entry, and changing the indexes by which it is found, takes more than half as long as all else
-/// that handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
-/// of it, and ``filter`` tells which pages may contain an id.
+/// Writing a row for each entry, and updating its indexes, takes more than half as long as the rest of issuing credentials. A
+/// page is one write. The chain seals ``AuditRow/Page/digest``, which covers every byte of it, and ``filter`` selects the pages
+/// that may contain an id.
 ///
 /// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
-/// place among ``Audit/Entry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
+/// place among ``AuditEntry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
 /// big-endian) and its UTF-8.
 package struct AuditPage: Sendable {
     /// The action of the row that holds a page.
     static let action = "audit.page"
-    /// Fewer entries become rows of their own: a quiet server would have many small pages, and each search opens every page.
+    /// Fewer entries become separate rows: a quiet server would have many small pages, and each search opens every page.
     static let leastCount = 64
 
     /// The row's id without its last part, in order of time; the entries' ids append their index.
@@ -26,7 +26,7 @@ package struct AuditPage: Sendable {
     private(set) var first: Instant
     private(set) var last: Instant
 
-    /// A page without entries yet, whose first one is of a moment.
+    /// Creates an empty page whose first entry has this time.
     package init(at moment: Instant) {
         stem = Random.uuid(at: moment).dropLast(4)
         (first, last) = (moment, moment)
@@ -45,7 +45,7 @@ package struct AuditPage: Sendable {
         on subject: String,
         by actor: AuditActor,
         at moment: Instant,
-        outcome: Audit.Entry.Outcome,
+        outcome: AuditEntry.Outcome,
         reason: String
     ) {
         bytes.append(bigEndian: moment.milliseconds)
@@ -65,7 +65,7 @@ package struct AuditPage: Sendable {
         unsafe bytes.append(copying: field.span.bytes)
     }
 
-    private static func byte(of outcome: Audit.Entry.Outcome) -> UInt8 {
+    private static func byte(of outcome: AuditEntry.Outcome) -> UInt8 {
         switch outcome {
         case .allowed: 0
         case .refused: 1
@@ -74,28 +74,28 @@ package struct AuditPage: Sendable {
     }
 
     /// The appended entries.
-    package var entries: [Audit.Entry] {
+    package var entries: [AuditEntry] {
         // What was appended can be read.
         (try? Self.entries(in: bytes, of: id)) ?? []
     }
 
-    /// The entries of a page that was written.
+    /// Reads the entries of a stored page.
     ///
     /// - Parameters:
     ///   - bytes: the page.
-    ///   - id: of its row.
-    /// - Returns: the entries in the order in which they were recorded.
+    ///   - id: the id of its row.
+    /// - Returns: the entries in the order of recording.
     /// - Throws: ``Malformed`` for bytes that are not a page.
-    package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [Audit.Entry] {
-        var (entries, page): ([Audit.Entry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
+    package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [AuditEntry] {
+        var (entries, page): ([AuditEntry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
         try each(in: bytes) { (at, outcome, fields, offset) throws(Malformed) in
             guard page.count < Int(UInt16.max) else { throw Malformed("audit page has too many entries", at: offset) }
-            guard let outcome = Audit.Entry.Outcome.allCases.first(where: { byte(of: $0) == outcome }) else {
+            guard let outcome = AuditEntry.Outcome.allCases.first(where: { byte(of: $0) == outcome }) else {
                 throw Malformed("audit entry has an unknown outcome", at: offset)
             }
             let texts = fields.map { String(decoding: bytes[$0], as: UTF8.self) }
             entries.append(
-                Audit.Entry(
+                AuditEntry(
                     at: Instant(milliseconds: at),
                     actor: texts[0],
                     action: texts[1],
@@ -125,7 +125,7 @@ package struct AuditPage: Sendable {
         (first, last) = (Instant(milliseconds: 0), Instant(milliseconds: 0))
     }
 
-    /// Passes the time, the outcome and the places of the five fields of each entry, and where it begins.
+    /// Passes the time, the outcome, the ranges of the five fields, and the start of each entry.
     private static func each(
         in bytes: [UInt8],
         _ body: (Int64, UInt8, [Range<Int>], Int) throws(Malformed) -> Void
@@ -155,7 +155,7 @@ package struct AuditPage: Sendable {
             ids += fields[0..<3]
             outcomes.insert(outcome)
         }
-        let words = Audit.Entry.Outcome.allCases.filter { outcomes.contains(Self.byte(of: $0)) }.map(\.rawValue)
+        let words = AuditEntry.Outcome.allCases.filter { outcomes.contains(Self.byte(of: $0)) }.map(\.rawValue)
         return AuditPageFilter(ids: ids, in: bytes, and: words)
     }
 
@@ -163,7 +163,7 @@ package struct AuditPage: Sendable {
     var rows: [AuditRow] {
         guard count >= Self.leastCount else { return entries.map { AuditRow(entry: $0) } }
         let content = AuditRow.Page(first: first, last: last, filter: filter.bits, bytes: bytes)
-        let entry = Audit.Entry(
+        let entry = AuditEntry(
             at: last,
             actor: AuditActor.server,
             action: Self.action,

@@ -2,9 +2,8 @@
 
 import CarrelBytes
 
-/// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and
-/// ten for a thing, of which seven are set. Its false-positive rate is one percent; it has no false
-/// negatives.
+/// The accounts, subjects, actions and outcomes in a page of the audit log: a Bloom filter with ten bits for an account and ten
+/// for a subject, of which seven are set. Its false-positive rate is one percent; it has no false negatives.
 package struct AuditPageFilter: Sendable {
     package let bits: [UInt8]
 
@@ -20,7 +19,7 @@ package struct AuditPageFilter: Sendable {
         self.bits = bits
     }
 
-    /// False where nothing in the page speaks of the id.
+    /// False if the page does not contain the id.
     package func mayHold(_ id: String) -> Bool {
         guard !bits.isEmpty else { return false }
         return Self.places(of: Self.hash(id.utf8), count: bits.count * 8).allSatisfy { bits[$0 >> 3] & 1 << ($0 & 7) != 0 }

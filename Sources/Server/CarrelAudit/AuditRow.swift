@@ -27,6 +27,6 @@ struct AuditRow: Sendable {
         }
     }
 
-    let entry: Audit.Entry
+    let entry: AuditEntry
     var page: Page?
 }

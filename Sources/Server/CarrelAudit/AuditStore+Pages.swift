@@ -5,7 +5,7 @@ import CarrelHome
 import CarrelStore
 import CarrelWebAPI
 
-/// Looking for entries that are not rows of their own.
+/// Queries for entries in pages.
 extension AuditStore {
     static let insertPage = SQL("INSERT INTO audit_pages (id, first_at, at, filter, entries) VALUES ($1, $2, $3, $4, $5)")
     static let pages = SQL(
@@ -37,7 +37,7 @@ extension AuditStore {
             (id, at, filter) = (try row.text(0), try row.instant(1), AuditPageFilter(bits: try row.blob(2)))
         }
 
-        func entries(in transaction: any Transaction) throws -> [Audit.Entry] {
+        func entries(in transaction: any Transaction) throws -> [AuditEntry] {
             guard let page = try AuditStore.page(id, in: transaction) else { return [] }
             do throws(Malformed) {
                 return try AuditPage.entries(in: page.bytes, of: id)
@@ -63,13 +63,13 @@ extension AuditStore {
     static func hasStrayPage(in transaction: any Transaction) throws -> Bool { try transaction.row(strayPage, []) != nil }
 
     /// The newest entries in pages that pass a filter, the newest first and no more than it wants.
-    static func entriesInPages(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Entry] {
+    static func entriesInPages(_ filter: AuditFilter, in transaction: any Transaction) throws -> [AuditEntry] {
         let ids = [filter.about, filter.actor, filter.action, filter.outcome?.rawValue].compactMap(\.self)
         let until = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? .distantFuture
         let window: [SQLValue] = [
             .instant(filter.since ?? Instant(milliseconds: 0)), .instant(min(until, filter.after?.0 ?? .distantFuture)),
         ]
-        var (found, mark): ([Audit.Entry], (Instant, String)) = ([], (.distantFuture, ""))
+        var (found, mark): ([AuditEntry], (Instant, String)) = ([], (.distantFuture, ""))
         while true {
             let values = window + [.instant(mark.0), .text(mark.1), .integer(Int64(chunk))]
             let places = try transaction.rows(pages, values).map(Place.init)
@@ -78,7 +78,7 @@ extension AuditStore {
                 if found.count == filter.limit, let oldest = found.last, oldest.at > place.at { return found }
                 guard ids.allSatisfy(place.filter.mayHold) else { continue }
                 found += try place.entries(in: transaction).filter(filter.passes)
-                found.sort(by: Audit.Entry.isListedBefore)
+                found.sort(by: AuditEntry.isListedBefore)
                 found.removeLast(max(0, found.count - filter.limit))
             }
             guard places.count == chunk, let last = places.last else { return found }
@@ -89,19 +89,19 @@ extension AuditStore {
     /// Entries in pages about an id, as subject or as actor, in the order of the pages.
     ///
     /// - Parameters:
-    ///   - id: of an account or a thing.
-    ///   - mark: the last page that was looked at, by its time and id.
-    ///   - transaction: to read in.
-    /// - Returns: the entries of the next few pages, and the last of these; nil after all.
-    /// - Throws: the database's error; ``ServerError`` `home` where a page cannot be read.
+    ///   - id: the id of an account or a subject.
+    ///   - mark: the last page that was read, by its time and id.
+    ///   - transaction: the transaction.
+    /// - Returns: the entries of the next few pages, and the last of them; nil at the end.
+    /// - Throws: the database's error; ``ServerError`` `home` if a page cannot be read.
     static func entries(
         about id: String,
         inPagesAfter mark: (Instant, String),
         in transaction: any Transaction
-    ) throws -> (entries: [Audit.Entry], next: (Instant, String)?) {
+    ) throws -> (entries: [AuditEntry], next: (Instant, String)?) {
         let values: [SQLValue] = [.instant(mark.0), .text(mark.1), .integer(Int64(chunk))]
         let places = try transaction.rows(pagesAfter, values).map(Place.init)
-        var entries: [Audit.Entry] = []
+        var entries: [AuditEntry] = []
         for place in places where place.filter.mayHold(id) {
             entries += try place.entries(in: transaction).filter { $0.subject == id || $0.actor == id }
         }
@@ -116,19 +116,4 @@ extension AuditStore {
 
 extension Instant {
     fileprivate static var distantFuture: Instant { Instant(milliseconds: .max) }
-}
-
-extension Audit.Entry {
-    /// The newest first, those of one moment by their ids.
-    static func isListedBefore(_ left: Self, _ right: Self) -> Bool { (right.at, left.id) < (left.at, right.id) }
-}
-
-extension Audit.Filter {
-    /// Whether an entry is one of those to list.
-    fileprivate func passes(_ entry: Audit.Entry) -> Bool {
-        if let after, (after.0, entry.id) <= (entry.at, after.1) { return false }
-        return (since.map { entry.at >= $0 } ?? true) && (until.map { entry.at < $0 } ?? true)
-            && (action.map { entry.action == $0 } ?? true) && (outcome.map { entry.outcome == $0 } ?? true)
-            && (actor.map { entry.actor == $0 } ?? true) && (about.map { entry.subject == $0 || entry.actor == $0 } ?? true)
-    }
 }

@@ -22,7 +22,7 @@ extension AuditStore {
 
     static let statementsOfPersonalData = [exported, exportedOfThing]
 
-    /// Entries with the account as actor or subject: first those with rows of their own, then those in pages.
+    /// Entries with the account as actor or subject: first entries in rows, then entries in pages.
     static func exported(
         of person: PersonalData.Person,
         after: [SQLValue]?,
@@ -57,7 +57,7 @@ extension AuditStore {
         return (json(of: entry), [.instant(entry.at), .text(entry.id)])
     }
 
-    private static func json(of entry: Audit.Entry) -> JSON {
+    private static func json(of entry: AuditEntry) -> JSON {
         [
             "at": .init(entry.at), "actor": .string(entry.actor), "action": .string(entry.action),
             "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue),

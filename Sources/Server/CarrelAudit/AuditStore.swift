@@ -85,16 +85,16 @@ package enum AuditStore {
     }
 
     /// The entries after a time, the oldest first and 10,000 at most; those in pages are not among them.
-    package static func entries(after time: Instant, in transaction: any Transaction) throws -> [Audit.Entry] {
+    package static func entries(after time: Instant, in transaction: any Transaction) throws -> [AuditEntry] {
         try transaction.rows(rowsAfter, [.instant(time)]).map(entry)
     }
 
     /// Writes an entry, which is to be sealed yet.
-    package static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
+    package static func append(_ entry: AuditEntry, in transaction: any Transaction) throws {
         try append(AuditRow(entry: entry), nil, in: transaction)
     }
 
-    /// Writes a row; one without a mark is to be sealed yet.
+    /// Writes a row; a row without a mark is not sealed yet.
     static func append(_ row: AuditRow, _ mark: AuditHead.Mark?, in transaction: any Transaction) throws {
         let entry = row.entry
         let values: [SQLValue] = [
@@ -111,7 +111,7 @@ package enum AuditStore {
         try transaction.row(isThere, [.text(id)]) != nil
     }
 
-    static func unsealed(limit: Int, in transaction: any Transaction) throws -> [Audit.Entry] {
+    static func unsealed(limit: Int, in transaction: any Transaction) throws -> [AuditEntry] {
         try transaction.rows(unsealed, [.integer(Int64(limit))]).map(entry)
     }
 
@@ -120,7 +120,7 @@ package enum AuditStore {
         try transaction.row(head, []).map { AuditHead.Mark(number: try $0.integer(0), seal: try $0.blob(1)) }
     }
 
-    /// The seal of the entry of a number; nil when there is none.
+    /// The seal of the entry of a number; nil if there is none.
     static func seal(of number: Int64, in transaction: any Transaction) throws -> [UInt8]? {
         try transaction.row(sealOf, [.integer(number)]).map { try $0.blob(0) }
     }
@@ -131,7 +131,7 @@ package enum AuditStore {
 
     static func eachSealed(
         in transaction: any Transaction,
-        _ body: (Audit.Entry, AuditHead.Mark) throws -> Void
+        _ body: (AuditEntry, AuditHead.Mark) throws -> Void
     ) throws {
         try transaction.each(sealed, []) { row in
             try body(try entry(row), AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9)))
@@ -140,12 +140,12 @@ package enum AuditStore {
 
     /// The entries that pass a filter, newest first. A filter with an id reads only that id's entries.
     static func list(
-        _ filter: Audit.Filter,
+        _ filter: AuditFilter,
         isProduct: (String, any Transaction) throws -> Bool = { _, _ in false },
         in transaction: any Transaction
-    ) throws -> [Audit.Entry] {
+    ) throws -> [AuditEntry] {
         var filter = filter
-        for name in [\Audit.Filter.about, \.action, \.actor] where filter[keyPath: name]?.isEmpty == true {
+        for name in [\AuditFilter.about, \.action, \.actor] where filter[keyPath: name]?.isEmpty == true {
             filter[keyPath: name] = nil
         }
         let rows = try rows(filter, isProduct: isProduct, in: transaction)
@@ -153,15 +153,15 @@ package enum AuditStore {
         if rows.count == filter.limit, let last = rows.last { filter.since = last.at }
         let others = try entriesInPages(filter, in: transaction)
         if others.isEmpty { return rows }
-        let all = (rows + others).sorted(by: Audit.Entry.isListedBefore)
+        let all = (rows + others).sorted(by: AuditEntry.isListedBefore)
         return Array(all.prefix(filter.limit))
     }
 
     private static func rows(
-        _ filter: Audit.Filter,
+        _ filter: AuditFilter,
         isProduct: (String, any Transaction) throws -> Bool,
         in transaction: any Transaction
-    ) throws -> [Audit.Entry] {
+    ) throws -> [AuditEntry] {
         switch (filter.about, filter.actor) {
         case (nil, nil): return try found(list, filter, [], in: transaction)
         case (nil, let actor?): return try found(listOfActor, filter, [.text(actor), .text("")], in: transaction)
@@ -172,17 +172,17 @@ package enum AuditStore {
             guard actor == nil else { return done }
             let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.actor != about }
             let issued = try isProduct(about, transaction) ? found(listOfProduct, filter, [.text(about)], in: transaction) : []
-            let all = (done + suffered + issued).sorted(by: Audit.Entry.isListedBefore)
+            let all = (done + suffered + issued).sorted(by: AuditEntry.isListedBefore)
             return Array(all.prefix(filter.limit))
         }
     }
 
     private static func found(
         _ statement: SQL,
-        _ filter: Audit.Filter,
+        _ filter: AuditFilter,
         _ more: [SQLValue],
         in transaction: any Transaction
-    ) throws -> [Audit.Entry] {
+    ) throws -> [AuditEntry] {
         let last = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? Instant(milliseconds: Int64.max)
         let after = filter.after?.0 ?? Instant(milliseconds: Int64.max)
         let values: [SQLValue] = [
@@ -198,17 +198,17 @@ package enum AuditStore {
     /// - Parameters:
     ///   - product: the product's id.
     ///   - actor: the account, or the subject upstream.
-    ///   - created: when the account was created; nil where the log has to be searched whole.
-    ///   - transaction: to read in.
-    /// - Returns: the time and the rule; nil where none were.
-    /// - Throws: what the database throws.
+    ///   - created: when the account was created; nil if the log has to be searched whole.
+    ///   - transaction: the transaction.
+    /// - Returns: the time and the rule; nil if none was issued.
+    /// - Throws: the database's error.
     package static func lastGrant(
         of product: String,
         to actor: String,
         created: Instant?,
         in transaction: any Transaction
     ) throws -> (at: Instant, rule: String)? {
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
         filter.limit = 1
         filter.since = beginning(ofAccountCreated: created)
@@ -220,11 +220,11 @@ package enum AuditStore {
         try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0
     }
 
-    static func entry(_ row: Row) throws -> Audit.Entry {
-        guard let outcome = Audit.Entry.Outcome(rawValue: try row.text(5)) else {
+    static func entry(_ row: Row) throws -> AuditEntry {
+        guard let outcome = AuditEntry.Outcome(rawValue: try row.text(5)) else {
             throw ServerError(.home, "an audit entry has an outcome that this version does not know")
         }
-        return Audit.Entry(
+        return AuditEntry(
             at: try row.instant(1),
             actor: try row.text(2),
             action: try row.text(3),

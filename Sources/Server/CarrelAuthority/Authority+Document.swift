@@ -12,14 +12,14 @@ extension Authority {
     ///
     /// - Parameters:
     ///   - rows: all keys, in the order of their creation.
-    ///   - environment: that of the home.
-    ///   - number: larger than that of every document before it.
+    ///   - environment: the home's environment.
+    ///   - number: larger than the number of every earlier document.
     ///   - root: the root's private key.
     ///   - master: unwraps the keys.
     ///   - now: the time.
-    ///   - dropsNone: whether it is an error that a key which is still needed finds no place.
+    ///   - dropsNone: whether it is an error if a key that is still needed does not fit.
     /// - Returns: the document.
-    /// - Throws: ``ServerError`` `request.conflict` if a key that is needed finds no place; what unwrapping throws.
+    /// - Throws: ``ServerError`` `request.conflict` if a key that is needed does not fit; what unwrapping throws.
     static func document(
         _ rows: [AuthorityStore.Key],
         environment: String,
@@ -97,7 +97,7 @@ extension Authority {
         return all.compactMap(\.certificate).suffix(ServiceKeys.maxAuthorities)
     }
 
-    /// How long before the end of a key the operator is warned: half a year.
+    /// The time before the end of a key at which the operator is warned: half a year.
     private static let warning = Duration.seconds(183 * 86_400)
 
     /// Sentences about keys that end within half a year, or have ended.

@@ -11,7 +11,7 @@ extension Authority {
     /// All keys of the authority and the service, unwrapped, with the document that the root signed.
     package struct Keys: Sendable {
         package let environment: String
-        /// Of the document; larger after every rotation.
+        /// The document's number; each rotation increases it.
         package let number: Int64
         /// The root's certificate in DER, the roots before it, and the document.
         package let trust: TrustDocument
@@ -20,7 +20,7 @@ extension Authority {
         package let root: Certificate
         /// Issues players' certificates.
         package let devices: CertificateAuthority
-        /// Those before it whose certificates can still be valid, the newest first.
+        /// Earlier authorities whose certificates can still be valid, the newest first.
         package let formerDevices: [CertificateAuthority]
         package let license: Ed25519.PrivateKey
         package let revocation: Ed25519.PrivateKey
@@ -38,7 +38,7 @@ extension Authority {
         /// When they were read: an ended key for requests goes within the hour.
         let readAt: Instant
 
-        /// - Throws: ``ServerError`` `server.home` where a key is missing, what unwrapping throws.
+        /// - Throws: ``ServerError`` `server.home` if a key is missing, what unwrapping throws.
         init(_ rows: [AuthorityStore.Key], _ document: AuthorityStore.Document, _ master: MasterKeyring.Shared, at now: Instant)
             throws
         {
@@ -127,7 +127,7 @@ extension Authority {
         static let servers = "servers"
     }
 
-    /// How long keys are valid.
+    /// The lifetimes of keys.
     enum Life {
         static let root = Duration.seconds(20 * 365 * 86_400)
         static let devices = Duration.seconds(10 * 365 * 86_400)

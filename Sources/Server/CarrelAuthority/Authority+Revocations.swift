@@ -9,13 +9,14 @@ import CarrelRights
 import CarrelStore
 
 extension Authority {
-    /// The signed list of what is revoked. It is signed again after every revocation, and once an hour.
+    /// The signed revocation list. It is signed again after every revocation, and once an hour.
     package func revocations() async throws -> String { try await revocationLists().signedText }
 
-    /// The same certificates as a list of X.509 of the current authority of players, in DER.
+    /// The revoked certificates as an X.509 list of the current authority of players, in DER.
     package func certificateList() async throws -> [UInt8] { try await certificateLists()[0] }
 
-    /// The same list in DER, signed by each authority of players whose certificates can be valid: the current one, then those before it.
+    /// The same list in DER, signed by each authority of players whose certificates can be valid: the current one, then earlier
+    /// ones.
     package func certificateLists() async throws -> [[UInt8]] { try await revocationLists().certificates }
 
     /// The number of the newest list.
@@ -33,7 +34,7 @@ extension Authority {
         return count
     }
 
-    /// A list as it is served.
+    /// A signed list, ready to serve.
     struct ListFile: Sendable {
         let bytes: [UInt8]
         /// Its entity tag (RFC 9110 §8.8.3).
@@ -52,7 +53,7 @@ extension Authority {
         let keys: Int64
         let signedText: String
         let signed: ListFile
-        /// Lists of X.509, one of each authority of players, the current one first.
+        /// X.509 lists, one for each authority of players, the current one first.
         let certificates: [[UInt8]]
         /// The list of the current authority.
         let current: ListFile

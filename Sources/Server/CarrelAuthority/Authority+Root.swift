@@ -10,10 +10,10 @@ import CarrelStore
 import CarrelThreads
 
 extension Authority {
-    /// The root's private key, encrypted under a passphrase, and its certificate: to be kept away from the server.
+    /// The root's private key, encrypted under a passphrase, and its certificate: to be stored outside the server.
     ///
     /// - Returns: a text that ``RootExport`` reads.
-    /// - Throws: ``ServerError`` `request.conflict` while the key is kept elsewhere.
+    /// - Throws: ``ServerError`` `request.conflict` while the key is stored elsewhere.
     package func exportRoot(passphrase: Secret, by actor: AuditActor) async throws -> String {
         let keys = try await storedKeys()
         let root = try keys.requireRoot()
@@ -23,12 +23,13 @@ extension Authority {
         return text
     }
 
-    /// Deletes the private keys of all roots from the database. Nothing that needs the root can be done until the key is imported again.
+    /// Deletes the private keys of all roots from the database. Operations that need the root fail until the key is imported
+    /// again.
     ///
-    /// Before that, the root certifies an authority of TLS servers and the key for requests, which the service goes on using.
+    /// Before that, the root certifies an authority of TLS servers and the key for requests, which the service continues to use.
     ///
     /// - Parameters:
-    ///   - export: what ``exportRoot(passphrase:by:)`` returned, read back from where it is kept.
+    ///   - export: the result of ``exportRoot(passphrase:by:)``, read back from its storage.
     ///   - passphrase: the passphrase.
     ///   - actor: the actor for the audit log.
     /// - Throws: `rights.key`, `rights.malformed`; ``ServerError`` `request.conflict` if the export is not the current root.
@@ -88,13 +89,13 @@ extension Authority {
         keyCache.invalidateAll()
     }
 
-    /// Brings an exported root back: the current one that was kept elsewhere, or a later one that a restore lost.
+    /// Brings an exported root back: the current root that was stored elsewhere, or a later root that a restore lost.
     ///
     /// A root that the database does not know becomes the current one: the root before it signs it, so that all players follow, and it certifies
     /// the authorities of players again.
     ///
     /// - Parameters:
-    ///   - text: what ``exportRoot(passphrase:by:)`` returned.
+    ///   - text: the result of ``exportRoot(passphrase:by:)``.
     ///   - passphrase: the passphrase.
     ///   - actor: the actor for the audit log.
     /// - Returns: the id of the root, and whether anything changed.
@@ -161,7 +162,7 @@ extension Authority {
         )
         try AuthorityStore.insert(row, in: transaction)
         try certify(rows, under: root, in: transaction)
-        // Players of this root have seen its documents, whose numbers may be those of seconds.
+        // Players of this root have seen its documents, whose numbers may be times in seconds.
         let number = max(known.number + 1, now.milliseconds / 1000)
         let document = try document(
             try AuthorityStore.keys(in: transaction),

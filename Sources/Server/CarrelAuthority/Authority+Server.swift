@@ -8,7 +8,7 @@ import CarrelRights
 import CarrelThreads
 
 extension Authority {
-    /// A certificate of a TLS server of the service with its key, and the authorities of the clients that it asks.
+    /// A certificate of a TLS server of the service with its key, and the authorities of its clients.
     package struct ServerCertificate: Sendable {
         /// In DER, issued by the root, or by the authority of servers.
         package let certificate: [UInt8]
@@ -17,7 +17,7 @@ extension Authority {
         package let key: P256.PrivateKey
         /// The root and the authorities of players, in DER.
         package let clientAuthorities: [[UInt8]]
-        /// Of the service's keys at that time: with a larger one it is time for another certificate.
+        /// The number of the service's keys at that time: if it has grown, the certificate must be renewed.
         package let number: Int64
         package let validity: ClosedRange<Instant>
     }
@@ -26,15 +26,16 @@ extension Authority {
     package static let serverLife = Duration.seconds(90 * 86_400)
     package static let serverRenewal = Duration.seconds(30 * 86_400)
 
-    /// Issues a certificate for a TLS server, with a new key that is kept nowhere.
+    /// Issues a certificate for a TLS server, with a new key that is not stored.
     ///
-    /// The root signs it, not the authority of players: readers trust the root, and what that authority signs names players alone.
+    /// The root signs it, not the authority of players: readers trust the root, and that authority only signs certificates of
+    /// players.
     ///
     /// - Parameters:
     ///   - names: DNS names of the server.
     ///   - addresses: its addresses, 4 or 16 bytes each.
     /// - Returns: the certificate, valid for 90 days.
-    /// - Throws: what reading the keys throws.
+    /// - Throws: errors of reading the keys.
     package func serverCertificate(names: [String], addresses: [[UInt8]]) async throws -> ServerCertificate {
         let keys = try await storedKeys()
         let root = try keys.rootKey.map { try CertificateAuthority(certificate: keys.trust.root, key: $0) }
@@ -63,7 +64,7 @@ extension Authority {
 
     /// The certificate of the key that requests are encrypted to, in DER, issued by the root. Its subject is the key's id.
     ///
-    /// - Throws: ``ServerError`` `server.home` where no such key is valid.
+    /// - Throws: ``ServerError`` `server.home` if no such key is valid.
     package func agreementCertificate() async throws -> [UInt8] {
         let keys = try await keys()
         let now = clock.now.wholeSecond

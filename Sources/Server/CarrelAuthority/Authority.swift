@@ -9,7 +9,8 @@ import CarrelRights
 package import CarrelStore
 import CarrelThreads
 
-/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per database.
+/// The certificate authority of players, and the keys that the service signs with. They are made at the first start, once per
+/// database.
 package final class Authority: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -21,14 +22,14 @@ package final class Authority: Sendable {
     /// The lists that are being made.
     let listBuild = Locked<Task<RevocationLists, any Error>?>(nil)
 
-    /// Reads the keys; those of a new database are made.
+    /// Reads the keys, or creates them in a new database.
     ///
     /// - Parameters:
     ///   - database: the database of one environment.
     ///   - master: unwraps the keys.
     ///   - clock: the time.
-    ///   - environment: that of the home; players belong to one.
-    /// - Throws: ``ServerError`` `server.home` when the database belongs to another environment.
+    ///   - environment: the home's environment; each player belongs to one.
+    /// - Throws: ``ServerError`` `server.home` if the database belongs to another environment.
     package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock, environment: ServiceEnvironment)
         async throws
     {
@@ -40,7 +41,7 @@ package final class Authority: Sendable {
         if try await database.read({ try AuthorityStore.number(in: $0) }) == 0 {
             let (rows, document) = try Self.makeAll(environment: name, master.current, at: found)
             try await database.write { transaction in
-                // Another process may make them first: what is in the database counts.
+                // Another process may make them first: the database decides.
                 guard try AuthorityStore.number(in: transaction) == 0 else { return }
                 for row in rows { try AuthorityStore.insert(row, in: transaction) }
                 try AuthorityStore.insert(document, at: found, in: transaction)
@@ -62,7 +63,7 @@ package final class Authority: Sendable {
 
     /// The keys, at most a second old; a rotation by another process is noticed by its number.
     ///
-    /// - Throws: ``ServerError`` `server.home` if a key that signs has ended: what it signed would be refused.
+    /// - Throws: ``ServerError`` `server.home` if a signing key has expired: its signatures would be refused.
     package func keys() async throws -> Keys {
         let keys = try await storedKeys()
         try keys.requireValid(at: clock.now)
@@ -147,7 +148,7 @@ package final class Authority: Sendable {
     /// The uses that ``rotate(_:by:)`` takes.
     package static var rotatedUses: [String] { [Use.root, Use.devices] + ServiceKeys.Use.allCases.map(\.rawValue) }
 
-    /// Replaces a key. What the old one signed stays valid; a new root is signed by the old one, so that players follow.
+    /// Replaces a key. Signatures of the old key stay valid; a new root is signed by the old root, so that players follow.
     ///
     /// - Parameters:
     ///   - use: one of ``rotatedUses``.
@@ -163,7 +164,7 @@ package final class Authority: Sendable {
         let master = master
         let id = try await database.write { transaction -> String in
             let rows = try AuthorityStore.keys(in: transaction)
-            // The newest key is the one made last, also where the clock went back or stands still.
+            // The last created key is the newest, even if the clock went back or stands still.
             let order = max(now, (rows.map(\.createdAt).max() ?? now) + .seconds(1))
             guard let document = try AuthorityStore.document(in: transaction) else {
                 throw ServerError(.home, "the database has no keys of the certificate authority")

@@ -24,9 +24,10 @@ package struct AuthorityCapability: Capability {
     private let challengeLimiter: TokenBucketLimiter
     private let listLimiter: TokenBucketLimiter
 
-    /// Personalizations and codes of one network in a minute.
+    /// The limit of personalizations and codes per network and minute.
     private static let networkLimit = 60
-    /// Challenges of one network in a minute, as many as it may request licenses, and as many lists of what is revoked. Neither writes.
+    /// The limit of challenges per network and minute, equal to the limits of license requests and of revocation lists. Neither
+    /// writes.
     private static let challengeLimit = 1200
 
     /// The time for which a player without a certificate can come back as the same one.

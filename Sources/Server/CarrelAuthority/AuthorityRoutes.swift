@@ -48,13 +48,17 @@ struct AuthorityRoutes: Sendable {
                 throw ServerError(.unauthenticated, "the session is not valid any longer: sign in again")
             }
             let reader = session.map { Personalizations.Reader(account: $0.account.id, device: $0.deviceID, family: $0.family) }
-            let response = try await personalizations.personalize(
-                text,
-                reader: reader,
-                requestID: request.id,
-                from: request.peer.description
-            )
-            return .json(response.json).unstored
+            do {
+                let response = try await personalizations.personalize(
+                    text,
+                    reader: reader,
+                    requestID: request.id,
+                    from: request.peer.description
+                )
+                return .json(response.json).unstored
+            } catch let error as RuleError where error.kind == .unauthenticated {
+                throw error.problem(headers: ["WWW-Authenticate": "Bearer"])
+            }
         }
         router.on(.get, "v1/license/keys") { _, _ in
             let keys = try await authority.storedKeys()
@@ -87,7 +91,7 @@ struct AuthorityRoutes: Sendable {
         addStaff(to: &router)
     }
 
-    /// A form of the list of what is revoked.
+    /// Serves a form of the revocation list.
     private func list(
         _ request: HTTPRequest,
         _ type: String,

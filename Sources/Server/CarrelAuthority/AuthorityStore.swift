@@ -11,7 +11,7 @@ package enum AuthorityStore {
         let id: String
         /// `root`, `devices`, or a use of ``ServiceKeys``.
         let use: String
-        /// Later than that of every key before it: the last one is the newest.
+        /// The time of creation; later than every earlier key's, so the last key is the newest.
         var createdAt: Instant
         let validFrom: Instant
         let validUntil: Instant
@@ -104,7 +104,7 @@ package enum AuthorityStore {
         }
     }
 
-    /// The number of the newest document; 0 where there is none.
+    /// The number of the newest document; 0 if there is none.
     static func number(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(newestNumber).map { try $0.integer(0) } ?? 0
     }

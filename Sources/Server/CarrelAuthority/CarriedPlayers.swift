@@ -100,20 +100,20 @@ enum CarriedPlayers {
         adapt: adaptPlayer
     )
 
-    /// A player of the replaced database as the restored one can have it. Its account and its device may be younger than the backup, and a
-    /// suspension of the account is the account's.
+    /// Adapts a player of the replaced database to the restored one. Its account and its device may be newer than the backup, and
+    /// a suspension of the account is restored with the account.
     private static func adaptPlayer(_ row: Row, _ own: Row?, _ transaction: any Transaction) throws -> Row? {
         if let rival = try transaction.row(rival, [row[1], row[2], row[4], row[0]]) {
             // The same keys are another player in the backup: a revocation counts for it too.
             if !row.isNull(17), try transaction.run(PlayerStore.revoke, [rival[0], row[17], row[20]]) > 0 {
                 let byStaff = try row.textIfPresent(20) == "staff"
                 let time = try row.instant(17)
-                try PlayerStore.revokeRight("player", rival.text(0), until: nil, byStaff: byStaff, at: time, in: transaction)
+                try RevokedRight.player.revoke(rival.text(0), until: nil, byStaff: byStaff, at: time, in: transaction)
             }
             return nil
         }
         var values = row.values
-        let account = try row.textIfPresent(9).flatMap { try AccountStore.account(id: $0, in: transaction) }
+        let account = try row.textIfPresent(9).flatMap { try Accounts.find(id: $0, in: transaction) }
         let hasDevice = try !row.isNull(10) && transaction.row(hasDevice, [row[10]]) != nil
         if account == nil { values[9] = .null }
         if account == nil || !hasDevice { values[10] = .null }
@@ -186,7 +186,7 @@ enum CarriedPlayers {
             // An entry for good stays so; one for a suspension lasts as long as the account's suspension in the backup.
             if let own, own.isNull(5) { values[5] = .null }
             guard let id = values[5] == .null ? nil : try row.textIfPresent(5) else { return Row(values) }
-            return try AccountStore.account(id: id, in: transaction)?.isSuspended == true ? Row(values) : nil
+            return try Accounts.find(id: id, in: transaction)?.isSuspended == true ? Row(values) : nil
         }
     )
 
@@ -202,7 +202,7 @@ enum CarriedPlayers {
         for player in players where try transaction.run(PlayerStore.revoke, [player, right[2], byStaff ? "staff" : "reader"]) > 0
         {
             guard case .text(let id) = player else { continue }
-            try PlayerStore.revokeRight("player", id, until: nil, byStaff: byStaff, at: time, in: transaction)
+            try RevokedRight.player.revoke(id, until: nil, byStaff: byStaff, at: time, in: transaction)
             try transaction.run(GuestStore.remove, [player])
         }
     }

@@ -2,6 +2,7 @@
 
 package import CarrelBytes
 package import CarrelCrypto
+package import CarrelStore
 
 /// Nonces for players: each is good once and for minutes. Only those that were used are kept.
 package struct Challenges: Sendable {
@@ -35,5 +36,10 @@ package struct Challenges: Sendable {
         let end = Instant(milliseconds: Int64(bitPattern: content.rawSpan.u64(at: 0)))
         // nodes differ by seconds
         return now < end && end <= now + Self.life + .seconds(60) ? (content, end) : nil
+    }
+
+    /// Uses a nonce, or another number that may be used once; whether it was unused.
+    package static func use(_ nonce: Nonce, in transaction: any Transaction) throws -> Bool {
+        try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction)
     }
 }

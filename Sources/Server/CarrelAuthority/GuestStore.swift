@@ -47,11 +47,8 @@ package enum GuestStore {
         try transaction.rows(sites, [.instant(now), .integer(Int64(limit))]).map { (try $0.text(0), Int(try $0.integer(1))) }
     }
 
-    /// Deletes the oldest guest of a larger network, with its certificates and codes; whether there was one.
-    static func removeOldest(of site: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
-        guard let id = try transaction.row(oldest, [.text(site), .instant(now)])?.text(0) else { return false }
-        try LinkCodeStore.removeAll(of: id, in: transaction)
-        try PlayerStore.remove(id, in: transaction)
-        return true
+    /// The oldest guest of a larger network; nil without one.
+    static func oldest(of site: String, at now: Instant, in transaction: any Transaction) throws -> String? {
+        try transaction.row(oldest, [.text(site), .instant(now)])?.text(0)
     }
 }

@@ -5,10 +5,10 @@ import CarrelStore
 import CarrelThreads
 
 /// The bound of players that are linked to no account and never got a license. Anyone may become such a player; beyond the bound,
-/// the oldest guest of the larger network with the most guests gives way.
+/// the oldest guest of the larger network with the most guests is removed.
 ///
-/// The guests are counted outside the transactions that add them, and at most once a second: nodes exceed the bound by what they add in
-/// that time.
+/// The guests are counted outside the transactions that add them, and at most once a second: nodes may exceed the bound by the
+/// guests added in that time.
 final class Guests: Sendable {
     /// The number of guests, in all and of the largest networks.
     private struct Census: Sendable {
@@ -28,7 +28,7 @@ final class Guests: Sendable {
         let added: String
         /// The larger network whose oldest guest gives way; nil if there is room.
         let crowded: String?
-        /// Whether it had one.
+        /// Whether a guest was removed.
         let isRemoved: Bool
     }
 
@@ -73,15 +73,23 @@ final class Guests: Sendable {
         state.withLock { $0.census = read }
     }
 
-    /// Adds a guest; if there are too many, another one is deleted with its certificates.
+    /// Adds a guest; if there are too many, another guest is deleted with its certificates.
     func add(_ player: Player, from site: String, at now: Instant, in transaction: any Transaction) throws -> Change {
         let crowded = state.withLock { state -> String? in
             guard let census = state.census, census.total >= limit else { return nil }
             return census.sites.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
         }
-        let isRemoved = try crowded.map { try GuestStore.removeOldest(of: $0, at: now, in: transaction) } ?? false
+        let isRemoved = try crowded.map { try Self.removeOldest(of: $0, at: now, in: transaction) } ?? false
         try GuestStore.insert(player, from: site, in: transaction)
         return Change(added: site, crowded: crowded, isRemoved: isRemoved)
+    }
+
+    /// Deletes the oldest guest of a larger network, with its certificates and codes; whether there was one.
+    private static func removeOldest(of site: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
+        guard let id = try GuestStore.oldest(of: site, at: now, in: transaction) else { return false }
+        try LinkCodeStore.removeAll(of: id, in: transaction)
+        try PlayerStore.remove(id, in: transaction)
+        return true
     }
 
     /// Counts what a transaction changed that was committed.

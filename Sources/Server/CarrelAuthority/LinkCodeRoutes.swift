@@ -10,7 +10,7 @@ import CarrelWebAPI
 /// `/v1/device/code` and `/v1/device/token` (RFC 8628): linking a player by a code that a signed-in reader types.
 struct LinkCodeRoutes: Sendable {
     let links: LinkCodes
-    /// Of requests that are signed, along with those for personalization.
+    /// Limits signed requests, together with personalization requests.
     let limiter: TokenBucketLimiter
     let clock: any WallClock
     private let questions = TokenBucketLimiter(perMinute: 600)
@@ -82,14 +82,14 @@ extension TokenBucketLimiter {
     ///
     /// - Parameter now: the time.
     /// - Throws: 429 `personalization.throttled`.
-    func requireRoom(at now: Instant) throws(HTTPError) {
+    func requireRoom(at now: Instant) throws(RuleError) {
         guard let network = ClientNetwork.current, let wait = take("\(network)", at: now) else { return }
-        throw HTTPError(
-            .tooManyRequests,
+        throw RuleError(
+            .throttled,
             "personalization.throttled",
             "there were too many requests for personalization from this network",
             fault: .host,
-            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            retryAfter: max(1, wait.components.seconds)
         )
     }
 }

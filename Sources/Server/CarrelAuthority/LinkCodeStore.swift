@@ -57,7 +57,7 @@ package enum LinkCodeStore {
         /// The letters that the reader types.
         let userCode: String
         let player: String
-        /// The network that the player asked from.
+        /// The network of the player's request.
         let network: String
         /// The larger network around it.
         var site: String { LinkCodeStore.site(ofNetwork: network) }

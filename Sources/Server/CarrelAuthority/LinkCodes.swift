@@ -11,10 +11,12 @@ import CarrelStore
 import CarrelThreads
 import CarrelThrottling
 import CarrelVault
+import CarrelWebAPI
 
-/// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the device.
+/// Links players by codes (RFC 8628): a player shows eight letters, and a signed-in reader types them on a page that names the
+/// device.
 ///
-/// A code links the player that asked for it and no other: the player proves itself with the key of its certificate.
+/// A code only links the player that requested it: the player proves itself with the key of its certificate.
 package struct LinkCodes: Sendable {
     let authority: Authority
     let personalizations: Personalizations
@@ -24,18 +26,18 @@ package struct LinkCodes: Sendable {
     private let accountLimiter = TokenBucketLimiter(perMinute: 20)
     private let networkLimiter = TokenBucketLimiter(perMinute: 60)
 
-    /// Lifetime of a code. It is short because a reader may be talked into typing one that is not theirs.
+    /// Lifetime of a code. It is short because a reader may be tricked into typing another person's code.
     package static let life = Duration.seconds(600)
     /// The time for which an ended code is kept, so that a device learns of a decision in the last seconds.
     static let memory = Duration.seconds(60)
-    /// Codes that wait at the same time: of one network, and of the larger one around it, which has a twentieth of all.
+    /// The limits of pending codes of a network, and of the larger network around it, which has a twentieth of all.
     static let networkLimit: Int64 = 50
     static let siteLimit: Int64 = 500
     /// Letters of a reader's code: no vowels, which would make words, and none that looks like a digit (RFC 8628 §6.1).
     static let letters = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
     static let letterCount = 8
     static let deviceCodePrefix = "cdc_"
-    /// The growth of the interval of a player that asks too often (RFC 8628 §3.5).
+    /// The growth of the interval of a player that polls too often (RFC 8628 §3.5).
     private static let slowDown = Duration.seconds(5)
 
     private struct Poll: Sendable {
@@ -57,11 +59,11 @@ package struct LinkCodes: Sendable {
     /// A player that waits for a reader's answer.
     package struct Waiting: Sendable {
         package let player: Player
-        /// The network that it asked from, and when.
+        /// The network and the time of the request.
         package let network: String
         package let askedAt: Instant
 
-        /// Whether an address is in the network that the player asked from.
+        /// Whether an address is in the network of the player's request.
         package func isSameNetwork(as address: String) -> Bool { SignInThrottle.network(of: address) == network }
     }
 
@@ -69,9 +71,9 @@ package struct LinkCodes: Sendable {
     ///
     /// - Parameters:
     ///   - text: the signed request.
-    ///   - address: of the player, for the page that names it.
+    ///   - address: the player's address, for the page that names it.
     /// - Returns: the codes.
-    /// - Throws: ``HTTPError`` with a code `link.…` or `personalization.…`.
+    /// - Throws: ``RuleError`` with a code `link.…` or `personalization.…`.
     package func issue(_ text: String, from address: String) async throws -> Issued {
         let now = clock.now
         let environment = try await authority.keys().environment
@@ -88,12 +90,12 @@ package struct LinkCodes: Sendable {
             guard try LinkCodeStore.count(ofNetwork: network, at: now, in: transaction) < Self.networkLimit,
                 try LinkCodeStore.count(ofSite: site, at: now, in: transaction) < Self.siteLimit
             else {
-                throw HTTPError(
-                    .tooManyRequests,
+                throw RuleError(
+                    .throttled,
                     "link.too-many",
                     "too many devices wait for their code to be typed: try again in a few minutes",
                     fault: .host,
-                    headers: ["Retry-After": "60"]
+                    retryAfter: 60
                 )
             }
             try LinkCodeStore.makeRoom(for: personalizations.settings.linkLimit, at: now, in: transaction)
@@ -122,7 +124,7 @@ package struct LinkCodes: Sendable {
         do throws(RightsError) {
             unverified = try LinkRequest.Unverified(text)
         } catch {
-            throw HTTPError(.badRequest, "link.request", error.message, fault: .rejected)
+            throw RuleError(.invalid, "link.request", error.message, fault: .rejected)
         }
         let found = try await database.read {
             try PlayerStore.player(thumbprint: unverified.certificate, at: now, in: $0)
@@ -132,7 +134,7 @@ package struct LinkCodes: Sendable {
             let key = try PlayerCertificate(Certificate(der: found.certificate)).key
             return (try unverified.verified(by: key, environment: environment), found.player.id)
         } catch let error as RightsError {
-            throw HTTPError(.forbidden, "link.request", error.message, fault: .rejected)
+            throw RuleError(.forbidden, "link.request", error.message, fault: .rejected)
         }
     }
 
@@ -140,7 +142,7 @@ package struct LinkCodes: Sendable {
     ///
     /// - Parameter deviceCode: the player's secret.
     /// - Returns: the linked player, and the name of its account.
-    /// - Throws: ``HTTPError`` with a code `link.…`, and the member `error` of RFC 8628 §3.5.
+    /// - Throws: ``RuleError`` with a code `link.…`, and the member `error` of RFC 8628 §3.5.
     package func outcome(of deviceCode: String) async throws -> (player: Player, account: String) {
         let now = clock.now
         let hash = SHA256.hash(Array(deviceCode.utf8).rawSpan)
@@ -148,7 +150,7 @@ package struct LinkCodes: Sendable {
             guard let code = try LinkCodeStore.code(device: hash, in: transaction) else { return nil }
             guard code.state == .approved else { return (code, nil, nil) }
             let player = try PlayerStore.player(id: code.player, in: transaction)
-            return (code, player, try player?.account.flatMap { try AccountStore.account(id: $0, in: transaction) })
+            return (code, player, try player?.account.flatMap { try Accounts.find(id: $0, in: transaction) })
         }
         guard let (code, player, account) = found else {
             throw Self.refusal("link.unknown", "invalid_grant", "the code is not one of this service, or ended long ago")
@@ -168,7 +170,7 @@ package struct LinkCodes: Sendable {
     }
 
     /// Notes a question, and refuses one that comes too early.
-    private func poll(_ hash: [UInt8], at now: Instant) throws(HTTPError) {
+    private func poll(_ hash: [UInt8], at now: Instant) throws(RuleError) {
         let usual = interval
         let isEarly = polls.withLock { polls -> Bool in
             guard var poll = polls[hash] else {
@@ -207,17 +209,17 @@ package struct LinkCodes: Sendable {
         }
     }
 
-    /// Links the player that waits under the letters, or refuses it. A code is decided on once.
+    /// Links the player that waits under the letters, or refuses it. A code can be decided only once.
     ///
     /// - Parameters:
     ///   - typed: the letters.
-    ///   - isApproved: the reader's answer.
-    ///   - account: the reader's.
+    ///   - isApproved: the reader's decision.
+    ///   - account: the reader's account.
     ///   - family: the reader's session.
     ///   - address: the reader's.
     ///   - requestID: for the audit log.
     /// - Returns: the player; nil for letters of no code that waits.
-    /// - Throws: 429 `link.throttled`; ``HTTPError`` with a code `personalization.…` when the player cannot be linked. Its code waits on.
+    /// - Throws: 429 `link.throttled`; ``RuleError`` with a code `personalization.…` when the player cannot be linked. Its code waits on.
     package func decide(
         _ typed: String,
         isApproved: Bool,
@@ -253,20 +255,20 @@ package struct LinkCodes: Sendable {
         try LinkCodeStore.code(user: letters, in: transaction).flatMap { $0.state == .pending && now < $0.expiresAt ? $0 : nil }
     }
 
-    private func throttle(_ account: Account, _ address: String, at now: Instant) throws(HTTPError) {
+    private func throttle(_ account: Account, _ address: String, at now: Instant) throws(RuleError) {
         let wait =
             accountLimiter.take(account.id, at: now)
             ?? networkLimiter.take(SignInThrottle.network(of: address), at: now)
         guard let wait else { return }
-        throw HTTPError(
-            .tooManyRequests,
+        throw RuleError(
+            .throttled,
             "link.throttled",
             "too many codes were typed: try again in a minute",
-            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            retryAfter: max(1, wait.components.seconds)
         )
     }
 
-    /// The letters of a code as they are stored; nil for a text that cannot be one.
+    /// The letters of a code as stored; nil if the text cannot be a code.
     static func letters(of typed: String) -> String? {
         guard typed.utf8.count <= 64 else { return nil }
         let code = typed.uppercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: " ") }
@@ -284,12 +286,12 @@ package struct LinkCodes: Sendable {
 
     private static func shown(_ code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
 
-    private static func refusal(_ code: String, _ error: String, _ message: String) -> HTTPError {
-        HTTPError(.badRequest, code, message, extra: [("error", .text(error))])
+    private static func refusal(_ code: String, _ error: String, _ message: String) -> RuleError {
+        RuleError(.invalid, code, message, facts: [("error", .text(error))])
     }
 
     private static let denied = refusal("link.denied", "access_denied", "the reader refused, or removed the device again")
-    private static let notPersonalized = HTTPError(
+    private static let notPersonalized = RuleError(
         .forbidden,
         "link.not-personalized",
         "the certificate is not one of this service, or has expired: personalise the device",

@@ -8,34 +8,35 @@ import CarrelHTTP
 import CarrelHome
 package import CarrelRights
 import CarrelStore
+import CarrelWebAPI
 
 extension Personalizations {
-    /// How old a request in a file may be, and how far a device's clock may be ahead.
+    /// The maximum age of a request in a file, and the maximum advance of a device's clock.
     static let offlineLife = Duration.seconds(30 * 86_400)
     private static let clockTolerance = Duration.seconds(86_400)
 
-    /// Personalises a copy without a network, by a request in a file. A request is certified once.
+    /// Personalizes a copy without a network, by a request in a file. A request is certified once.
     ///
     /// - Parameters:
-    ///   - text: the signed request, with a nonce of the player's own.
-    ///   - name: of the account that it is linked to; nil for no link.
+    ///   - text: the signed request, with the player's own nonce.
+    ///   - name: the name of the account to link; nil for no link.
     ///   - staff: the actor for the audit log.
     /// - Returns: the response, for the file that is taken back to the device.
-    /// - Throws: ``HTTPError`` with a code `personalization.…`; ``ServerError`` `request.not-found` for an unknown account.
+    /// - Throws: ``RuleError`` with a code `personalization.…`; ``ServerError`` `request.not-found` for an unknown account.
     package func certify(_ text: String, linkedTo name: String?, by staff: AuditActor) async throws -> PersonalizationResponse {
         let now = clock.now.wholeSecond
         let request = try Self.read(text)
         guard let random = PersonalizationRequest.offlineNonce(request.nonce) else {
-            throw HTTPError(
-                .badRequest,
+            throw RuleError(
+                .invalid,
                 "personalization.nonce",
                 "the request is not one for a file: write it with 'carrel device request'",
                 fault: .rejected
             )
         }
         guard now - request.clock <= Self.offlineLife, request.clock - now <= Self.clockTolerance else {
-            throw HTTPError(
-                .badRequest,
+            throw RuleError(
+                .invalid,
                 "personalization.old",
                 "the request is older than 30 days, or the device's clock is ahead: write another",
                 fault: .rejected
@@ -43,7 +44,7 @@ extension Personalizations {
         }
         var reader: Reader?
         if let name {
-            guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else {
+            guard let account = try await database.read({ try Accounts.find(named: name, in: $0) }) else {
                 throw ServerError(.notFound, "there is no account of that name")
             }
             reader = Reader(account: account.id, device: nil)

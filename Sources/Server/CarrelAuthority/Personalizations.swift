@@ -5,26 +5,26 @@ import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
-package import CarrelHTTP
 import CarrelHome
 import CarrelJOSE
 package import CarrelRights
 import CarrelStore
 import CarrelThrottling
+package import CarrelWebAPI
 
 /// Personalises copies of apps: issues their certificates, renews them, and links them to accounts.
 package struct Personalizations: Sendable {
     /// The operator's settings of players.
     package struct Settings: Sendable {
-        /// Whether a copy needs a signed-in reader to be personalised.
+        /// Whether a copy needs a signed-in reader to be personalized.
         package var needsAccount = false
         /// Players without an account that never got a license, at most; 0 refuses them.
         package var unlinkedLimit = 100_000
-        /// How often a player asks whether its code was typed.
+        /// The interval at which a player polls its code.
         package var linkInterval = Duration.seconds(5)
         /// Codes for linking that wait at the same time: the oldest of the largest network gives way to another.
         package var linkLimit: Int64 = 10_000
-        /// The public URL of the server, without a slash at the end; nil: that of the request.
+        /// The public URL of the server, without a slash at the end; nil: the request's URL.
         package var publicURL: String?
 
         package init() {}
@@ -52,11 +52,11 @@ package struct Personalizations: Sendable {
         guests = Guests(limit: settings.unlinkedLimit, database: database)
     }
 
-    /// How long a certificate is valid, and when it is to be renewed.
+    /// The lifetime of a certificate, and the time of its renewal.
     static let certificateLife = Duration.seconds(90 * 86_400)
     static let renewalAge = Duration.seconds(60 * 86_400)
 
-    /// A session that asks along with the player, which links it.
+    /// The session sent with a player's request, which links the player.
     package struct Reader: Sendable {
         package let account: String
         /// The device slot of the session; nil in a browser.
@@ -75,8 +75,8 @@ package struct Personalizations: Sendable {
         do throws(RightsError) {
             return try PersonalizationRequest(text)
         } catch {
-            throw HTTPError(
-                .badRequest,
+            throw RuleError(
+                .invalid,
                 error.code == .key ? "personalization.key" : "personalization.rejected",
                 error.message,
                 fault: .rejected
@@ -84,7 +84,7 @@ package struct Personalizations: Sendable {
         }
     }
 
-    /// Personalises a copy, or renews its certificate. A repeated request is answered with the certificate that was issued.
+    /// Personalizes a copy, or renews its certificate. A repeated request returns the issued certificate.
     ///
     /// - Parameters:
     ///   - text: the signed request.
@@ -92,7 +92,7 @@ package struct Personalizations: Sendable {
     ///   - requestID: for the audit log.
     ///   - address: of the player: guests of one network give way to other guests of it.
     /// - Returns: the certificate with what proves it.
-    /// - Throws: ``HTTPError`` with a code `personalization.…`.
+    /// - Throws: ``RuleError`` with a code `personalization.…`.
     package func personalize(
         _ text: String,
         reader: Reader?,
@@ -111,10 +111,10 @@ package struct Personalizations: Sendable {
         let staff: AuditActor?
         let requestID: String
         var address = ""
-        /// The time of the audit entry; nil: that of the certificate, a whole second.
+        /// The time of the audit entry; nil: the certificate's time, a whole second.
         var notedAt: Instant?
 
-        func entry(_ action: String, _ player: Player, at now: Instant) -> Audit.Entry {
+        func entry(_ action: String, _ player: Player, at now: Instant) -> AuditEntry {
             let actor = staff ?? AuditActor(player.account ?? AuditActor.anonymous, requestID: requestID)
             return actor.entry(
                 staff == nil ? action : "player.certify",
@@ -172,7 +172,7 @@ package struct Personalizations: Sendable {
     ) throws -> (Player, [UInt8]) {
         let agreementKey = JWK.p256(request.agreementKey).thumbprint
         guard try !PlayerStore.isTaken(signingKey, agreementKey, in: transaction) else {
-            throw HTTPError(
+            throw RuleError(
                 .conflict,
                 "personalization.key",
                 "a key belongs to another player",
@@ -181,21 +181,20 @@ package struct Personalizations: Sendable {
         }
         guard try !PlayerStore.hasFingerprint(request.fingerprint, in: transaction) else { throw Self.fingerprint }
         guard reader != nil || requester.staff != nil || !settings.needsAccount else {
-            throw HTTPError(
-                .unauthorized,
+            throw RuleError(
+                .unauthenticated,
                 "personalization.account",
                 "a signed-in reader is needed here",
-                fault: .rejected,
-                headers: ["WWW-Authenticate": "Bearer"]
+                fault: .rejected
             )
         }
         if reader == nil, requester.staff == nil, guests.areRefused {
-            throw HTTPError(
-                .serviceUnavailable,
+            throw RuleError(
+                .unavailable,
                 "personalization.full",
                 "the operator allows no players without an account",
                 fault: .host,
-                headers: ["Retry-After": "3600"]
+                retryAfter: 3600
             )
         }
         var player = Player(
@@ -229,7 +228,7 @@ package struct Personalizations: Sendable {
         in transaction: any Transaction
     ) throws -> (Player, [UInt8]) {
         guard known.agreementPoint == request.agreementKey.coordinates else {
-            throw HTTPError(
+            throw RuleError(
                 .conflict,
                 "personalization.key",
                 "the player has another key for agreement",
@@ -246,12 +245,12 @@ package struct Personalizations: Sendable {
         let isYoung = now < known.expiresAt - (Self.certificateLife - Self.renewalAge)
         let isOfToday = now < known.expiresAt - (Self.certificateLife - .seconds(86_400))
         guard known.level == request.level || !isOfToday else {
-            throw HTTPError(
-                .tooManyRequests,
+            throw RuleError(
+                .throttled,
                 "personalization.throttled",
                 "the player got a certificate of another level today",
                 fault: .host,
-                headers: ["Retry-After": "86400"]
+                retryAfter: 86400
             )
         }
         let kept = isYoung && known.level == request.level ? try PlayerStore.certificate(of: known.id, in: transaction) : nil
@@ -304,18 +303,18 @@ package struct Personalizations: Sendable {
         return der
     }
 
-    /// Links a player to an account: it has the device slot of the session, or takes one.
+    /// Links a player to an account: it uses the device slot of the session, or takes a new one.
     func link(_ player: inout Player, to reader: Reader, at now: Instant, in transaction: any Transaction) throws {
         guard player.account == nil || player.account == reader.account else {
-            throw HTTPError(
+            throw RuleError(
                 .conflict,
                 "personalization.linked",
                 "the player is linked to another account: remove that link first",
                 fault: .rejected
             )
         }
-        guard let account = try AccountStore.account(id: reader.account, in: transaction), !account.isSuspended else {
-            throw HTTPError(
+        guard let account = try Accounts.find(id: reader.account, in: transaction), !account.isSuspended else {
+            throw RuleError(
                 .forbidden,
                 "personalization.account",
                 "the account is suspended, or is no more",
@@ -331,7 +330,7 @@ package struct Personalizations: Sendable {
             let policy = try devicePolicy(reader.account, now, transaction)
             let slot = try own ?? Devices.register(claim, of: reader.account, policy: policy, at: now, in: transaction)
             guard let slot else {
-                throw HTTPError(
+                throw RuleError(
                     .conflict,
                     "personalization.device-limit",
                     "the account has no slot for another device",
@@ -348,12 +347,12 @@ package struct Personalizations: Sendable {
     }
 
     /// Refuses a player that was revoked or is suspended.
-    package static func requireActive(_ player: Player) throws(HTTPError) {
+    package static func requireActive(_ player: Player) throws(RuleError) {
         if player.revokedAt != nil {
             throw revoked
         }
         if player.suspendedAt != nil {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "personalization.suspended",
                 "the player is suspended",
@@ -362,14 +361,14 @@ package struct Personalizations: Sendable {
         }
     }
 
-    private static let revoked = HTTPError(.forbidden, "personalization.revoked", "the player was revoked", fault: .revoked)
-    static let nonce = HTTPError(
-        .badRequest,
+    private static let revoked = RuleError(.forbidden, "personalization.revoked", "the player was revoked", fault: .revoked)
+    static let nonce = RuleError(
+        .invalid,
         "personalization.nonce",
         "the nonce is not one of this service, was used, or is too old: ask for another",
         fault: .rejected
     )
-    static let fingerprint = HTTPError(
+    static let fingerprint = RuleError(
         .conflict,
         "personalization.fingerprint",
         "the fingerprint belongs to another player: a copied home must be personalised again, with keys of its own",

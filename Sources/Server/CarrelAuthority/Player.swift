@@ -3,7 +3,7 @@
 package import CarrelBytes
 package import CarrelVault
 
-/// A personalised copy of an app on a device: two keys, a certificate, and the account that it is linked to, if any.
+/// A personalized copy of an app on a device: two keys, a certificate, and the account that it is linked to, if any.
 package struct Player: Sendable, Equatable {
     package let id: String
     /// The thumbprint of its signing key (RFC 7638).
@@ -28,19 +28,19 @@ package struct Player: Sendable, Equatable {
     package var suspendedAt: Instant?
     package var suspendedBy: Suspension?
     package var revokedAt: Instant?
-    /// The end of the last license that its store keeps, ``never`` for one without an end; nil if it never got one.
+    /// The end of the last license that its store keeps, ``never`` for a license without an end; nil without a license.
     package var licensedUntil: Instant?
     /// The version of the list of revocations that its app reads.
     package var listVersion = 1
     /// The session that linked it; nil for another link, or none.
     var family: String?
-    /// The time of its first license; nil for a player that never got one.
+    /// The time of its first license; nil without a license.
     package var licensedAt: Instant?
 
     /// The end of licenses that have none: 9999-12-31T23:59:59Z.
     package static let never = Instant(milliseconds: 253_402_300_799_000)
 
-    /// Why a player is suspended.
+    /// The reason for a player's suspension.
     package enum Suspension: String, Sendable {
         /// Its account is.
         case account

@@ -3,9 +3,9 @@
 package import CarrelBytes
 package import CarrelStore
 
-/// The SQL of what is revoked: players, licenses and keys.
+/// The SQL of revoked players, licenses and keys.
 extension PlayerStore {
-    /// An entry for good replaces one that lasts for a suspension, and one by staff replaces another.
+    /// A permanent entry replaces a temporary one, and an entry by staff replaces another.
     static let revokeRight = SQL(
         """
         INSERT INTO revoked_rights (kind, id, revoked_at, until, by_staff, suspended_for) VALUES ($1, $2, $3, $4, $5, $6)
@@ -20,8 +20,8 @@ extension PlayerStore {
     static let resumeRights = SQL("DELETE FROM revoked_rights WHERE suspended_for = $1")
     static let expiredRights = SQL("SELECT kind, id FROM revoked_rights WHERE until <= $1 ORDER BY until LIMIT $2")
     static let removeRight = SQL("DELETE FROM revoked_rights WHERE kind = $1 AND id = $2")
-    /// Serial numbers: of revoked players until the certificate's end, of suspended ones until they resume. The last column is 1 if the
-    /// signed list names the player instead.
+    /// Serial numbers: of revoked players until the certificate's end, of suspended players until they resume. The last column is
+    /// 1 if the signed list names the player instead.
     static let revokedSerials = SQL(
         """
         SELECT c.serial, COALESCE(p.revoked_at, p.suspended_at),
@@ -69,43 +69,33 @@ extension PlayerStore {
         isTombstone, noteLicense, number, bump, raise,
     ]
 
-    /// Adds a player, a license or a key to what is revoked.
-    ///
-    /// - Parameters:
-    ///   - kind: `player`, `license` or `kid`; `key` for the thumbprint of a revoked player's key, which no list has.
-    ///   - id: the id.
-    ///   - end: the end of the license, after which it is in no list; nil where it has none.
-    ///   - byStaff: whether staff made the entry: no other entry displaces it from a full list.
-    ///   - account: the account whose suspension the entry lasts for; nil for good.
-    ///   - now: the time.
-    ///   - transaction: the transaction.
-    /// - Throws: the database's error.
-    package static func revokeRight(
+    /// Writes an entry; whether it changed anything.
+    static func revokeRight(
         _ kind: String,
         _ id: String,
         until end: Instant?,
-        byStaff: Bool = false,
-        whileSuspended account: String? = nil,
+        byStaff: Bool,
+        whileSuspended account: String?,
         at now: Instant,
         in transaction: any Transaction
-    ) throws {
+    ) throws -> Bool {
         let values: [SQLValue] = [
             .text(kind), .text(id), .instant(now), .instant(end), .integer(byStaff ? 1 : 0), SQLValue(account),
         ]
-        if try transaction.run(revokeRight, values) > 0, kind != "key" { try bumpRevocations(in: transaction) }
+        return try transaction.run(revokeRight, values) > 0
     }
 
     /// Removes the entries that lasted for the suspension of an account.
-    package static func resumeRights(of account: String, in transaction: any Transaction) throws {
+    static func resumeRights(of account: String, in transaction: any Transaction) throws {
         if try transaction.run(resumeRights, [.text(account)]) > 0 { try bumpRevocations(in: transaction) }
     }
 
     /// Whether a license or a key is revoked for good.
-    package static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
+    static func isRevoked(right kind: String, _ id: String, in transaction: any Transaction) throws -> Bool {
         try transaction.row(revokedRight, [.text(kind), .text(id)]) != nil
     }
 
-    /// Removes licenses that ended for good before a time from what is revoked.
+    /// Removes revocations of licenses that ended before a time.
     static func removeRights(before instant: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         let found = try transaction.rows(expiredRights, [.instant(instant), .integer(Int64(limit))])
         for row in found { try transaction.run(removeRight, [.text(try row.text(0)), .text(try row.text(1))]) }
@@ -117,28 +107,18 @@ extension PlayerStore {
         try transaction.row(isTombstone, [.text(first), .text(second)]) != nil
     }
 
-    /// Records that a player gets a license that its store keeps, and which list its app reads.
-    ///
-    /// - Parameters:
-    ///   - end: the license's end; nil for one without.
-    ///   - listVersion: the version of the list of revocations that the app reads.
-    ///   - player: the player.
-    ///   - transaction: the transaction.
-    /// - Throws: the database's error.
-    package static func noteLicense(
-        until end: Instant?,
+    static func noteLicense(
+        until last: Instant,
         listVersion: Int,
-        of player: Player,
+        of player: String,
         in transaction: any Transaction
     ) throws {
-        let last = max(end ?? Player.never, player.licensedUntil ?? end ?? Player.never)
-        guard last != player.licensedUntil || listVersion != player.listVersion else { return }
-        try transaction.run(noteLicense, [.text(player.id), .instant(last), .integer(Int64(listVersion))])
+        try transaction.run(noteLicense, [.text(player), .instant(last), .integer(Int64(listVersion))])
     }
 
     /// The entries of both kinds of lists.
     package struct Revoked: Sendable {
-        /// Serial numbers of the signed list, without those of players that it names.
+        /// Serial numbers of the signed list, except certificates of players that it names.
         package let serials: [String]
         /// Players, licenses and keys of the signed list.
         package let rights: [(kind: String, id: String)]
@@ -172,7 +152,7 @@ extension PlayerStore {
     }
 
     /// The number of the list of what is revoked; 0 before the first.
-    package static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
+    static func revocationNumber(in transaction: any Transaction) throws -> Int64 {
         try number("revocations", in: transaction)
     }
 
@@ -180,7 +160,7 @@ extension PlayerStore {
         try transaction.row(number, [.text(name)]).map { try $0.integer(0) } ?? 0
     }
 
-    /// Raises a number; a larger one stays.
+    /// Raises a number; a larger number is kept.
     static func raise(_ name: String, to value: Int64, in transaction: any Transaction) throws {
         try transaction.run(raise, [.text(name), .integer(value)])
     }

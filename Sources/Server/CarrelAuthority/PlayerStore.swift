@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
+import CarrelBytes
 package import CarrelStore
 import CarrelVault
 
-/// The SQL of players, their certificates, and what is revoked.
+/// The SQL of players, their certificates, and revocations.
 package enum PlayerStore {
     static let insert = SQL(
         """
@@ -82,7 +82,7 @@ package enum PlayerStore {
         WHERE account_id = $1
         """
     )
-    /// Players that nothing needs any longer: not the suspended ones, and not those of an account that may keep a license.
+    /// Players that are no longer needed: neither suspended, nor of an account that may keep a license.
     static let expired = SQL(
         """
         SELECT id FROM players
@@ -149,15 +149,15 @@ package enum PlayerStore {
     }
 
     /// A player by the thumbprint of its signing key.
-    package static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
+    static func player(signingKey: String, in transaction: any Transaction) throws -> Player? {
         try transaction.row(bySigningKey, [.text(signingKey)]).map(player)
     }
 
-    package static func player(id: String, in transaction: any Transaction) throws -> Player? {
+    static func player(id: String, in transaction: any Transaction) throws -> Player? {
         try transaction.row(byID, [.text(id)]).map(player)
     }
 
-    package static func players(of account: String, in transaction: any Transaction) throws -> [Player] {
+    static func players(of account: String, in transaction: any Transaction) throws -> [Player] {
         try transaction.rows(byAccount, [.text(account)]).map(player)
     }
 
@@ -190,7 +190,7 @@ package enum PlayerStore {
         try transaction.run(renew, values)
     }
 
-    /// Keeps the link of a player as it is now.
+    /// Stores a player's current link.
     static func link(_ player: Player, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(player.id), SQLValue(player.account), SQLValue(player.device), .instant(player.linkExpiresAt),
@@ -239,7 +239,7 @@ package enum PlayerStore {
     }
 
     /// Records the first license of a player, which is a guest no longer.
-    package static func recordLicense(of id: String, at now: Instant, in transaction: any Transaction) throws {
+    static func recordLicense(of id: String, at now: Instant, in transaction: any Transaction) throws {
         try transaction.run(recordLicense, [.text(id), .instant(now)])
         try GuestStore.remove(id, in: transaction)
     }
@@ -249,9 +249,9 @@ package enum PlayerStore {
         try transaction.run(removeCertificates, [.text(id)])
     }
 
-    /// Takes the players of an account that were revoked at a time, and never got a license, from the list of what is revoked.
+    /// Removes the players of an account that were revoked at a time, and never received a license, from the revocation list.
     ///
-    /// - Returns: whether the list names any of the players that were revoked at that time.
+    /// - Returns: whether the list names any player revoked at that time.
     static func unlist(of account: String, revokedAt now: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(unlist, [.text(account), .instant(now)])
         return try transaction.row(isListed, [.text(account), .instant(now)]) != nil
@@ -282,7 +282,7 @@ package enum PlayerStore {
     }
 
     /// A player by the digest of one of its certificates that has not expired, and that certificate in DER.
-    package static func player(
+    static func player(
         thumbprint: [UInt8],
         at now: Instant,
         in transaction: any Transaction
@@ -294,7 +294,7 @@ package enum PlayerStore {
     }
 
     /// Whether the nonce was not used before.
-    package static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
+    static func use(nonce: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
         try transaction.run(useNonce, [.blob(nonce), .instant(end)]) > 0
     }
 

@@ -7,7 +7,7 @@ import CarrelHome
 package import CarrelStore
 import CarrelThreads
 
-/// Lists, suspends and revokes players, with an account or without one.
+/// Lists, suspends and revokes players, with or without an account.
 package struct Players: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -23,7 +23,7 @@ package struct Players: Sendable {
         case removed
     }
 
-    /// Acts on the end of a player in its transaction, on tables of its own.
+    /// Reacts to the end of a player in its transaction, on its own tables.
     package typealias Participant = @Sendable (Player, Ending, _ now: Instant, any Transaction) throws -> Void
 
     init(database: any Database, clock: any WallClock) {
@@ -49,14 +49,14 @@ package struct Players: Sendable {
             count += 1
             if let end = player.licensedUntil, now < end {
                 let until = end == Player.never ? nil : end
-                try PlayerStore.revokeRight("player", player.id, until: until, byStaff: byStaff, at: now, in: transaction)
+                try RevokedRight.player.revoke(player.id, until: until, byStaff: byStaff, at: now, in: transaction)
             }
             try note(.revoked(byStaff: byStaff), of: player, at: now, in: transaction)
         }
         return count
     }
 
-    /// Deletes players whose certificates ended before a time. The keys of revoked ones stay known.
+    /// Deletes players whose certificates ended before a time. The keys of revoked players stay known.
     ///
     /// - Returns: the number of deleted players.
     func removeExpired(before end: Instant, at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
@@ -65,7 +65,7 @@ package struct Players: Sendable {
             guard let player = try PlayerStore.player(id: id, in: transaction) else { continue }
             if let revokedAt = player.revokedAt, try transaction.row(PlayerStore.leavesNothing, [.text(id)]) == nil {
                 for key in [player.signingKey, player.agreementKey] {
-                    try PlayerStore.revokeRight("key", key, until: nil, at: revokedAt, in: transaction)
+                    try RevokedRight.playerKey.revoke(key, until: nil, at: revokedAt, in: transaction)
                 }
             }
             try note(.removed, of: player, at: now, in: transaction)
@@ -95,7 +95,8 @@ package struct Players: Sendable {
         case revoke
     }
 
-    /// Suspends, resumes or revokes a player. Revoking is for good: the copy of the app must be personalised again, with new keys.
+    /// Suspends, resumes or revokes a player. Revoking is for good: the copy of the app must be personalized again, with new
+    /// keys.
     ///
     /// - Parameters:
     ///   - id: the id.
@@ -157,7 +158,7 @@ extension Players: AccountParticipant {
             for player in players { try note(.erased, of: player, at: now, in: transaction) }
             count = try PlayerStore.erase(account, at: now, in: transaction)
         case .passwordReplaced:
-            // A thief of the password may have personalised a player with it.
+            // A thief of the password may have personalized a player with it.
             let players = try PlayerStore.players(of: account, in: transaction)
             count = try revoke(players, byStaff: byStaff, at: now, in: transaction)
         case .sessionStolen(let family, let devices):

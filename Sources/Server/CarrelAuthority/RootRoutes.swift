@@ -2,6 +2,7 @@
 
 import CarrelAccounts
 import CarrelAudit
+import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
@@ -9,7 +10,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelWebAPI
 
-/// `/admin/v1/pki/export-root`, `remove-root` and `import-root`: what moves the root's private key, on the server's own machine.
+/// `/admin/v1/pki/export-root`, `remove-root` and `import-root`: moves the root's private key, on the server's own machine only.
 struct RootRoutes: Sendable {
     let authority: Authority
     let expunging: Expunging

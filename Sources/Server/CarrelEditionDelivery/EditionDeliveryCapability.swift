@@ -39,7 +39,7 @@ package struct EditionDeliveryCapability: Capability {
         package var saysWhatWasAsked = false
         /// Credentials of the field's old scheme that are let in; nil for none.
         package var sha1: SHA1Credentials?
-        /// The product that the canned users are checked with; nil where there are none.
+        /// The product that the canned users are checked with; nil if there are none.
         package var cannedProduct: String?
 
         package init() {}

@@ -21,11 +21,11 @@ package struct EntitlementSourcesCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - accounts: whose purchases they are.
+    ///   - accounts: the accounts of the purchases.
     ///   - products: the catalog's products.
-    ///   - settings: of app stores.
-    ///   - order: all sources in the order in which they are asked, given that of app stores where one is configured.
-    /// - Throws: what `order` throws; ``ServerError`` `masterKey` where a secret is missing.
+    ///   - settings: the settings of app stores.
+    ///   - order: returns all sources in the order of queries, given the source for app stores if one is configured.
+    /// - Throws: errors of `order`; ``ServerError`` `masterKey` if a secret is missing.
     package init(
         _ context: ServiceContext,
         _ accounts: AccountsCapability,

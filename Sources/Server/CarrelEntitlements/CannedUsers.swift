@@ -7,9 +7,8 @@ import CarrelSubscription
 
 /// Users with known names, one for each case an app can meet, so that it can be tested against all of them.
 ///
-/// Their token is their name backwards, and any password will do but `peter`'s, which is `pan`. They exist only where the
-/// configuration says so. They open the canned products and no others, because signing in as one takes no password; those products need not
-/// exist.
+/// Their token is their name reversed, and any password is accepted, except for `peter`, whose password is `pan`. They exist only
+/// if configured. They open only the canned products, because they require no password; those products need not exist.
 package struct CannedUsers: EntitlementSource {
     package let name = "canned"
     package let countsAttempts = false
@@ -206,7 +205,7 @@ package struct CannedUsers: EntitlementSource {
         return isActive ? grants(words) : says(.notEntitled, words)
     }
 
-    /// One user's downloads outlive their credentials, to show what an app does then, and come with a header field to send along.
+    /// One user's downloads outlive their credentials, to show how an app handles it, and include a header field to send.
     private func granted(_ productID: String, _ user: String) -> SourceDecision {
         guard isIssue.contains(productID) else { return .notEntitled(to: user) }
         guard user == "activesome" else { return .granted(rule: "canned \(user)", tag: user) }

@@ -5,10 +5,10 @@ package import CarrelBytes
 package import CarrelStore
 import CarrelThreads
 
-/// Sessions that were used lately, with what their accounts hold, so that the database need not be asked again.
+/// A cache of recently used sessions with the entitlements of their accounts, which saves a database query.
 ///
-/// If the database reports row changes, changes of this process are evicted before they are acknowledged, and
-/// those of other processes within a second. If it does not, nothing is cached.
+/// If the database reports row changes, changes of this process are evicted before they are acknowledged, and changes of other
+/// processes within a second. Otherwise nothing is cached.
 package final class EntitlementCache: Sendable {
     /// A counter of changes, so that data read before a change is not cached after it.
     package struct Mark: Sendable {
@@ -50,7 +50,7 @@ package final class EntitlementCache: Sendable {
     static let life = Duration.seconds(1)
     /// Maximum lifetime of an entry, even without reported changes.
     static let longestLife = Duration.seconds(300)
-    /// Maximum weight of a cached entry; larger ones take too much memory.
+    /// Maximum weight of a cached entry; larger entries take too much memory.
     static let heaviest = 64
     /// Size of a set, so large that sets rarely fill up before the table.
     private static let ways = 64
@@ -77,7 +77,7 @@ package final class EntitlementCache: Sendable {
         if isTold { state.withLock { $0.lookedAt = now } }
     }
 
-    /// The entry for a token hash, and the mark under which to store a missing one.
+    /// The entry for a token hash, and the mark for storing a missing entry.
     package func find(_ hash: [UInt8], at now: Instant) -> (known: EntitlementSnapshot?, mark: Mark) {
         let (hash, tag, start) = Self.place(of: hash)
         let (known, mark, mustLook) = state.withLock { state -> (EntitlementSnapshot?, Mark, Bool) in
@@ -116,7 +116,7 @@ package final class EntitlementCache: Sendable {
                 state.changed = [UInt64](repeating: 0, count: Self.places)
             }
             let set = start..<start + Self.ways
-            // Those that are newer than what it takes the place of, or all of the set but the oldest, make room.
+            // Entries newer than the replaced one, or all but the oldest of the set, move up.
             let place = set.first { state.tags[$0] == tag } ?? set.upperBound - 1
             for slot in (start..<place).reversed() {
                 state.tags[slot + 1] = state.tags[slot]

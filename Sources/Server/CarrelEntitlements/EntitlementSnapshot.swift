@@ -5,7 +5,7 @@ import CarrelBytes
 package import CarrelStore
 import CarrelSubscription
 
-/// A session and what its account holds, on one snapshot of the database.
+/// A session and its account's entitlements, from one snapshot of the database.
 package final class EntitlementSnapshot: Sendable {
     let session: Session
     let entitlement: Entitlement

@@ -8,9 +8,9 @@ import CarrelWebAPI
 
 /// A source of entitlements: Carrel's own accounts, an upstream system, the canned users.
 ///
-/// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
-/// recognises the sign-in signs the user in; if none does, the last one's refusal is the response, as in the apps, which query
-/// their providers in the same way.
+/// Sources are queried in the order of the configuration. The first that knows a token decides, and the first that recognizes the
+/// sign-in signs the user in; if none does, the last one's refusal is the response, as in the apps, which query their providers
+/// in the same way.
 package protocol EntitlementSource: Sendable {
     /// Its name in configuration, reports and the audit log.
     var name: String { get }
@@ -18,16 +18,16 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
-    /// Whether it tells by a token's form whether it is one of its own: whatever it answers about one, and however, settles that.
+    /// Whether the source recognizes its own tokens by their form: its response about them is final.
     var knowsTokensByForm: Bool { get }
 
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
 
-    /// The health of the system behind it; nil for a local source.
+    /// The health of the upstream system; nil for a local source.
     var health: UpstreamHealth? { get }
 
-    /// Whether a token is one of this source's, which then answers for it alone.
+    /// Whether a token belongs to this source, which then decides alone.
     func owns(_ token: String) async throws -> Bool
 
     /// Signs a user in.
@@ -48,7 +48,7 @@ package protocol EntitlementSource: Sendable {
     /// Evicts the cached state of a token.
     func forget(_ token: String)
 
-    /// Why a user may or may not read a product, by sign-in name; nil if the source does not know the name.
+    /// Explains why a user may or may not read a product, by sign-in name; nil if the source does not know the name.
     ///
     /// Makes no upstream call and changes nothing.
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
@@ -103,7 +103,7 @@ package struct SignInRequest: Sendable {
 
 /// The outcome of a sign-in or a renewal.
 package enum SignInOutcome: Sendable, Equatable {
-    /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
+    /// - globalAuthPassword: a second credential, for feeds; nil if there is none.
     case token(String, globalAuthPassword: String? = nil)
     case refused(status: String, message: String?)
     /// Too many attempts, as we counted them, and how long to wait: no other source is to try the password either.
@@ -124,10 +124,10 @@ package struct SubscriptionStatus: Sendable {
     package var message: String?
     /// Name and value pairs for the app's own use.
     package var categories: [(scheme: String, term: String)]
-    /// The products, where they are listed one by one; nil when an active account has everything.
+    /// The products, if they are listed individually; nil if an active account has everything.
     package var issues: (any Sequence<String> & Sendable)?
-    /// The only products that the token can ever open, whatever else is said; nil for no such bound. Tokens with one are for tests, and
-    /// read no private catalog. Apps are not told.
+    /// The only products that the token can ever open, whatever else is granted; nil for no such bound. Tokens with a bound are
+    /// for tests, and read no private catalog. Apps are not told.
     package var onlyProducts: Set<String>?
 
     package init(
@@ -143,12 +143,12 @@ package struct SubscriptionStatus: Sendable {
     }
 }
 
-/// A source's word on one product.
+/// A source's decision on a product.
 package enum SourceDecision: Sendable, Equatable {
-    /// - rule: why, for the audit log.
+    /// - rule: the reason, for the audit log.
     /// - tag: the subject of the issued credentials, so that they can be revoked with the account.
-    /// - life: how long the credentials live; nil for the configured time.
-    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    /// - life: the lifetime of the credentials; nil for the configured time.
+    /// - serial: the number of the last revocation when it was looked up; nil if the source does not count them.
     /// - headers: further header fields for the app to send with its downloads.
     case granted(
         rule: String,
@@ -157,7 +157,7 @@ package enum SourceDecision: Sendable, Equatable {
         serial: UInt32? = nil,
         headers: [CredentialsAnswer.Header] = []
     )
-    /// - status: may be missing, as one canned user shows.
+    /// - status: the status; may be missing, as for one canned user.
     /// - tag: the subject for the audit log; nil if unknown.
     case refused(status: String?, message: String?, tag: String? = nil)
 
@@ -184,9 +184,9 @@ package enum SourceDecision: Sendable, Equatable {
     ///   - entitlement: the plans and purchases.
     ///   - productID: the product.
     ///   - products: the catalog.
-    ///   - tag: whose they are.
+    ///   - tag: the subject for revocation.
     ///   - now: the time.
-    ///   - source: what the rule's name begins with in the audit log.
+    ///   - source: the prefix of the rule's name in the audit log.
     ///   - serial: the number of the last revocation.
     package init(
         of entitlement: Entitlement,
@@ -208,7 +208,7 @@ package enum SourceDecision: Sendable, Equatable {
     }
 }
 
-/// A source that cannot tell: the app keeps what it knew.
+/// A failed source: the app keeps its current state.
 package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringConvertible {
     package let source: String
     package let detail: String

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sources, and who of them is asked about what.
+/// The sources, and the order of queries for each call.
 package struct EntitlementSources: Sendable {
     /// The sources in the order of the configuration.
     package let inOrder: [any EntitlementSource]
@@ -43,7 +43,7 @@ package struct EntitlementSources: Sendable {
 
     /// The status of a token's account; nil if no source knows the token.
     ///
-    /// - Throws: ``SourceFailure`` when one who might know it cannot tell.
+    /// - Throws: ``SourceFailure`` if a source that might know the token fails.
     package func status(of token: String) async throws -> SubscriptionStatus? {
         let (status, failure) = try await ask(about: token) {
             try await $0.status(of: token)

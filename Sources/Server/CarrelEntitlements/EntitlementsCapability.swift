@@ -3,7 +3,7 @@
 import CarrelSubscription
 package import CarrelAccounts
 package import CarrelAudit
-package import CarrelBytes
+import CarrelBytes
 package import CarrelCatalog
 package import CarrelHTTP
 package import CarrelHome
@@ -38,11 +38,11 @@ package struct EntitlementsCapability: Capability {
         accounts.lifecycle.join(HoldingsErasure())
     }
 
-    /// The source of entitlement that Carrel's own accounts are.
+    /// The source of entitlements of Carrel's own accounts.
     ///
     /// - Parameters:
-    ///   - devices: how many devices an account may use where neither it nor its plans say.
-    ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
+    ///   - devices: the default device limit for accounts for which neither staff nor a plan set a limit.
+    ///   - givesFeedPasswords: whether to issue a second credential for feeds with a token.
     /// - Returns: the source.
     package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
         LocalAccountSource(
@@ -57,31 +57,6 @@ package struct EntitlementsCapability: Capability {
             devicePolicy: devices,
             givesFeedPasswords: givesFeedPasswords
         )
-    }
-
-    /// The device limit of an account: what staff set, else what its plans allow, else the operator's.
-    ///
-    /// - Parameters:
-    ///   - policy: the operator's.
-    ///   - account: the account's id.
-    ///   - now: the time.
-    ///   - transaction: the transaction.
-    /// - Returns: the limit.
-    /// - Throws: the database's error.
-    package static func devicePolicy(
-        _ policy: DevicePolicy,
-        of account: String,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> DevicePolicy {
-        var policy = policy
-        if let own = try AccountStore.deviceLimit(of: account, in: transaction) {
-            policy.limit = own
-        } else {
-            let plans = try SubscriptionStore.subscriptions(of: account, in: transaction).filter { $0.isCurrent(at: now) }
-            policy.limit = plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
-        }
-        return policy
     }
 
     package static let tables: [String: PersonalData.Treatment] = [

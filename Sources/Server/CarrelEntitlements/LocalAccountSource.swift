@@ -21,7 +21,7 @@ struct LocalAccountSource: EntitlementSource {
     let subscriptions: Subscriptions
     let known: EntitlementCache
     let audit: AuditFold
-    /// The device limit of accounts without a limit of their own or of a plan.
+    /// The device limit of accounts for which neither staff nor a plan set a limit.
     let devicePolicy: DevicePolicy
     /// Whether a token comes with a second credential for feeds.
     let givesFeedPasswords: Bool
@@ -48,7 +48,7 @@ struct LocalAccountSource: EntitlementSource {
 
     /// Registers the device and opens the session, in one transaction.
     private func start(
-        _ record: AccountStore.SignInRecord,
+        _ record: SignInRecord,
         _ device: Devices.Claim,
         rehash: String?,
         _ request: SignInRequest
@@ -63,7 +63,7 @@ struct LocalAccountSource: EntitlementSource {
             guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
                 return .passwordChanged
             }
-            let policy = try EntitlementsCapability.devicePolicy(devicePolicy, of: account.id, at: now, in: transaction)
+            let policy = try devicePolicy.applied(to: account.id, at: now, in: transaction)
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }
@@ -90,7 +90,7 @@ struct LocalAccountSource: EntitlementSource {
         }
     }
 
-    /// A token for an app; an empty second credential is one that is yet to be made.
+    /// The outcome with a token for an app; an empty second credential is replaced by ours.
     private func outcome(_ token: OpaqueToken) -> SignInOutcome {
         .token(token.text, globalAuthPassword: givesFeedPasswords ? "" : nil)
     }
@@ -131,7 +131,7 @@ struct LocalAccountSource: EntitlementSource {
     ///   - hash: its hash.
     ///   - now: the time.
     /// - Returns: the state.
-    /// - Throws: when the database is unreachable.
+    /// - Throws: the database's error.
     private func find(_ text: String, _ hash: [UInt8], at now: Instant) async throws -> Found {
         let (known, mark) = known.find(hash, at: now)
         if let known {
@@ -182,7 +182,7 @@ struct LocalAccountSource: EntitlementSource {
     }
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
-        guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else { return nil }
+        guard let account = try await database.read({ try Accounts.find(named: name, in: $0) }) else { return nil }
         let explanation = try await subscriptions.explain(productID, to: account)
         let (verdict, rule): (SourceExplanation.Verdict, String?) =
             switch explanation.verdict {

@@ -9,9 +9,9 @@ extension SubscriptionStatus {
     ///
     /// - Parameters:
     ///   - entitlement: the plans and purchases.
-    ///   - catalog: the products, read only where they have to be listed one by one.
+    ///   - catalog: the products, read only if they must be listed individually.
     ///   - now: the time.
-    /// - Throws: when the catalog cannot be read.
+    /// - Throws: errors of reading the catalog.
     package init(of entitlement: Entitlement, _ catalog: ProductCatalogCache, at now: Instant) async throws {
         guard !entitlement.isSuspended else {
             self.init(.suspended, message: "Your account is suspended")

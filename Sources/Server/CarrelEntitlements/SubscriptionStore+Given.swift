@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelStore
 import CarrelSubscription
 
-/// Subscriptions and purchases that a source outside gives, changes and takes under ids of its own.
+/// Subscriptions and purchases that an external source grants, changes and revokes under its own ids.
 extension SubscriptionStore {
     static let putSubscription = SQL(
         """

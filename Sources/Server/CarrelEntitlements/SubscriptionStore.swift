@@ -127,7 +127,7 @@ package enum SubscriptionStore {
         )
     }
 
-    /// Writes a subscription; `number` is the client's, and `asked` the dates of its request.
+    /// Writes a subscription; `number` is the client's number, and `asked` has the dates of its request.
     package static func insert(
         _ subscription: Subscription,
         number: String? = nil,

@@ -18,7 +18,7 @@ package struct Subscriptions: Sendable {
 
     /// Makes a plan.
     ///
-    /// - Throws: ``ServerError`` `conflict` when the name is taken, `invalid` for products in a plan that does not list them.
+    /// - Throws: ``ServerError`` `conflict` if the name is taken, `invalid` for products in a plan that does not list them.
     package func createPlan(_ plan: Plan, by actor: AuditActor) async throws {
         guard !plan.name.isEmpty, plan.name.utf8.count <= 64,
             plan.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
@@ -43,14 +43,15 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.plans(in: $0) }
     }
 
-    /// Grants an account a plan, by default from now on and without an end.
+    /// Grants an account a plan, by default from now and without an end.
     ///
     /// A client's number makes the call safe to repeat: the same number returns the first call's subscription, whatever
     /// its state. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
     ///
     /// - Returns: the subscription, and whether this call created it.
-    /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or `conflict`
-    ///   (the number belongs to a request that differs, or the plan runs already with this end), with the id of the other one.
+    /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or
+    ///   `conflict` (the number belongs to a different request, or the plan is already active with this end), with the id of the
+    ///   existing subscription.
     package func grant(
         plan name: String,
         to account: Account,
@@ -119,9 +120,9 @@ package struct Subscriptions: Sendable {
         )
     }
 
-    /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
+    /// Ends a subscription, immediately if no end is given. The account's apps must request new credentials.
     ///
-    /// One that ends earlier already stays as it is: ending never makes a subscription longer, however often it is asked for.
+    /// A subscription that already ends earlier is unchanged: ending never extends it, even if repeated.
     package func end(_ id: String, at end: Instant? = nil, by actor: AuditActor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
@@ -137,7 +138,7 @@ package struct Subscriptions: Sendable {
         of id: String,
         account: String,
         to end: Instant,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         by actor: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -164,8 +165,8 @@ package struct Subscriptions: Sendable {
     /// Grants an account a single product, as a purchase or a gift; a number works as for a subscription.
     ///
     /// - Returns: the purchase, and whether this call created it.
-    /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs to a
-    ///   request that differs, or the account has the product already with this end), with the id of the other one.
+    /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs
+    ///   to a different request, or the account already has the product with this end), with the id of the existing purchase.
     package func give(
         _ productID: String,
         to account: Account,
@@ -200,7 +201,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Ends a single product's grant, and revokes the account's credentials; an ended one is not changed.
+    /// Ends a single product's grant, and revokes the account's credentials; an ended grant is not changed.
     package func endPurchase(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
@@ -219,11 +220,11 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.entitlement(of: account, in: $0) }
     }
 
-    /// Why an account may or may not read a product, rule by rule.
+    /// An explanation of an account's access to a product, rule by rule.
     package struct Explanation: Sendable {
         package let account: Account
         package let productID: String
-        /// Nil when the catalog has no such product.
+        /// Nil if the catalog has no such product.
         package let product: Product?
         package let verdict: Entitlement.Verdict
         package let findings: [Entitlement.Finding]

@@ -5,7 +5,7 @@ package import CarrelSubscription
 
 /// Recent health of an upstream system.
 package struct UpstreamHealth: Sendable, Equatable {
-    /// Whether it is asked.
+    /// The state of the circuit breaker.
     package enum State: Sendable, Equatable {
         case available
         /// Calls are suspended until this time after failures.

@@ -9,8 +9,8 @@ import CarrelWebAPI
 import CarrelWorks
 import CarrelXML
 
-/// An acquisition feed of editions (OPDS 1.2 over RFC 4287), as the apps of Pugpig read it: tombstones (RFC 6721) for what was
-/// withdrawn, and where to sign in.
+/// An acquisition feed of editions (OPDS 1.2 over RFC 4287), for the apps of Pugpig: with tombstones (RFC 6721) for withdrawn
+/// editions, and the addresses for signing in.
 struct AtomFeed {
     static let mediaType = "application/atom+xml;profile=opds-catalog;kind=acquisition"
 
@@ -70,7 +70,7 @@ struct AtomFeed {
         return writer.finish()
     }
 
-    /// The calls of the authorisation service, each as one address whose parameters an app fills in.
+    /// The calls of the authorization service, each as a URI template.
     private func writeAuthorisation(_ parameters: ParameterNames, _ writer: inout XMLWriter) {
         /// The first of the names, and what an app puts there.
         func field(_ names: [String], _ value: String) -> String { "\(PercentEncoding.encode(names.first ?? value))={\(value)}" }

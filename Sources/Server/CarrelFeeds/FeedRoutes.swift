@@ -15,8 +15,8 @@ import CarrelXML
 
 /// `/opds/…`: the catalog of editions, as OPDS 1.2 and as OPDS 2.0.
 ///
-/// The feeds are the same for all readers; the one with drafts has an address of its own, as have the personal
-/// feeds (``ShelfFeedRoutes``).
+/// The feeds are the same for all readers; the feed with drafts has a separate address, like the personal feeds
+/// (``ShelfFeedRoutes``).
 struct FeedRoutes {
     let database: any Database
     let searches: CatalogSearches
@@ -28,6 +28,8 @@ struct FeedRoutes {
     let callers: RequestAuthenticator
     let gate: FeedAuthorizer
 
+    /// The address of the shelf as Atom.
+    static let shelfPath = "/opds/v1/shelf"
     private static let caching = "public, max-age=60"
     /// Pages of search results that are found by counting from the first.
     static let pageLimit = 10_000
@@ -80,7 +82,7 @@ struct FeedRoutes {
             .init(relation: "self", type: AtomFeed.mediaType, address: address(mark)),
             .init(relation: "start", type: AtomFeed.mediaType, address: path),
             .init(relation: "search", type: Self.searchType, address: "/opds/v1/search.xml"),
-            .init(relation: AuthenticationDocument.shelfRelation, type: AtomFeed.mediaType, address: ShelfFeedRoutes.atomPath),
+            .init(relation: AuthenticationDocument.shelfRelation, type: AtomFeed.mediaType, address: Self.shelfPath),
             .init(
                 relation: "http://opds-spec.org/auth/document",
                 type: AuthenticationDocument.mediaType,

@@ -19,7 +19,7 @@ package struct FeedsCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - delivery: what the feeds lead to.
+    ///   - delivery: the delivery of editions.
     ///   - callers: the authenticator of requests.
     ///   - parameters: the parameter names of the five calls.
     ///   - needSignIn: whether feeds require signing in.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The cover of what has none: readers of OPDS 2.0 expect a picture. A PNG of one colour (ISO/IEC 15948), made here.
+/// The cover of publications without one: readers of OPDS 2.0 expect an image. A generated PNG of one color (ISO/IEC 15948).
 enum PlainCover {
     static let bytes: [UInt8] = {
         let (width, height) = (60, 80)

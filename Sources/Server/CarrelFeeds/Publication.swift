@@ -20,7 +20,7 @@ struct Publication {
         ["metadata": .object(metadata), "links": .array(links), "images": .array(images)]
     }
 
-    /// No member is empty: what is not known is left out.
+    /// No member is empty: unknown members are omitted.
     private var metadata: JSONObject {
         let known = edition.title.metadata
         var object: JSONObject = [

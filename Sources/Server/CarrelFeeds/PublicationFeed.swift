@@ -7,7 +7,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelWebAPI
 
-/// A page of publications (OPDS 2.0), with what narrows it down and where the other pages are.
+/// A page of publications (OPDS 2.0), with facets and links to other pages.
 struct PublicationFeed {
     static let mediaType = "application/opds+json"
     static let pageSize = 50
@@ -15,7 +15,7 @@ struct PublicationFeed {
     let title: String
     /// Scheme and authority before all addresses.
     let base: String
-    /// The path of the feed, and what it was asked for.
+    /// The path of the feed and its query.
     let path: String
     let search: EditionSearch
     /// From 1 on.

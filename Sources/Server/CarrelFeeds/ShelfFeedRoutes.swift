@@ -13,8 +13,6 @@ struct ShelfFeedRoutes {
     /// Names the catalog for good.
     let catalogID: String
 
-    static let atomPath = "/opds/v1/shelf"
-
     func add(to router: inout Router) {
         router.openToOtherOrigins { router in
             router.on(.get, "opds/v1/shelf") { request, _ in try await respond(request, AtomFeed.mediaType, atom) }
@@ -40,7 +38,7 @@ struct ShelfFeedRoutes {
 
     private func atom(_ page: EditionShelf.Page, base: String) -> [UInt8] {
         func link(_ relation: String, _ page: Int) -> AtomFeed.Link {
-            .init(relation: relation, type: AtomFeed.mediaType, address: address(Self.atomPath, page))
+            .init(relation: relation, type: AtomFeed.mediaType, address: address(FeedRoutes.shelfPath, page))
         }
         var links = [link("self", page.number), .init(relation: "start", type: AtomFeed.mediaType, address: "/opds/v1")]
         if page.number < page.last { links.append(link("next", page.number + 1)) }

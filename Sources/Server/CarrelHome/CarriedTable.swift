@@ -35,9 +35,9 @@ package struct CarriedTable: Sendable {
     ///   - merge: inserts a row, or updates the one with its key.
     ///   - start: a key before every other.
     ///   - columns: the number of columns.
-    ///   - removal: lists and deletes the keys of rows that end when the replaced database lacks them.
-    ///   - names: the names that a changed row is counted by.
-    ///   - adapt: adapts a row to the restored database; by default a row is taken unchanged.
+    ///   - removal: lists and deletes the keys of rows that end if the replaced database lacks them.
+    ///   - names: the names under which a changed row is counted.
+    ///   - adapt: adapts a row to the restored database; by default rows are copied unchanged.
     package init(
         _ table: String,
         page: SQL,

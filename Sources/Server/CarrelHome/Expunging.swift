@@ -3,18 +3,18 @@
 package import CarrelStore
 import CarrelThreads
 
-/// Removes what was deleted for good from the database's files, its log among them. A reader of an older snapshot keeps the log as it is,
-/// so that it may take more than one attempt.
+/// Removes deleted rows permanently from the database's files, including its log. A reader of an older snapshot blocks the log,
+/// so it may take several attempts.
 package final class Expunging: Sendable {
     private let database: any Database
-    /// Numbers of deletions, and of those expunged from the database's files. A crash may have left some, so it starts with one.
+    /// The numbers of deletions and of expunged deletions. A crash may have left some, so it starts with one.
     private let progress = Locked((deleted: 1, expunged: 0))
 
     package init(_ database: any Database) { self.database = database }
 
-    /// Removes what was deleted just now.
+    /// Expunges recently deleted rows.
     ///
-    /// - Returns: whether it is done; if not, it is tried again later.
+    /// - Returns: whether it succeeded; if not, it is retried later.
     @discardableResult
     package func run() async -> Bool {
         await run(
@@ -25,7 +25,7 @@ package final class Expunging: Sendable {
         )
     }
 
-    /// Removes what is not removed yet.
+    /// Expunges remaining deleted rows.
     package func finish() async {
         let (deleted, expunged) = progress.withLock { $0 }
         if expunged < deleted { await run(deleted) }

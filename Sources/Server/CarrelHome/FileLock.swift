@@ -3,7 +3,7 @@
 import CarrelFiles
 import Glibc
 
-/// A lock that one holder has at a time, of all processes and within one; the system lets go of it when its process ends.
+/// A lock with a single holder across processes and within one; the system releases it when its process ends.
 package final class FileLock: Sendable {
     private let descriptor: Int32
 
@@ -20,7 +20,7 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Leaves word in the file for other processes, as of where the holder listens. Nothing happens where it cannot be written.
+    /// Writes a note for other processes into the file, such as the holder's address. Write errors are ignored.
     package func note(_ text: String) {
         let bytes = Array(text.utf8)
         guard ftruncate(descriptor, 0) == 0 else { return }

@@ -4,7 +4,7 @@ import CarrelFiles
 import CarrelStore
 import Glibc
 
-// How the database of a home is put aside for another one.
+// Replacing the database of a home.
 extension Home {
     /// A name for the replaced database that none of its files has.
     package func freePlace() throws(ServerError) -> String {
@@ -27,7 +27,7 @@ extension Home {
         guard unsafe link(databasePath, path) == 0 || rename(databasePath, path) == 0 else {
             throw ServerError(.home, "cannot keep \(databasePath) as \(path): \(systemReason())")
         }
-        // Where opening failed they are left, and hold what was committed last. The backup must never meet them.
+        // If opening failed they still exist, and contain the last commits. They must never be applied to the backup.
         for suffix in ["-wal", "-shm"] { unsafe rename(databasePath + suffix, path + suffix) }
         try syncFolder(of: path)
     }

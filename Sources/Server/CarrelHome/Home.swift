@@ -3,16 +3,16 @@
 import CarrelFiles
 import Glibc
 
-/// The environment that a home serves: each has its own database, keys and media, and ids of one mean nothing in the other.
+/// The environment that a home serves: each has its own database, keys and media, and ids of one are meaningless in the other.
 package enum ServiceEnvironment: String, Sendable, CaseIterable {
     case live
     case qa
 }
 
-/// The folder that holds everything a server keeps: database, media, master key, control socket.
+/// The folder with all data of a server: database, media, master key, control socket.
 ///
-/// The folder and all in it belong to one user and are closed to others (0700). The qa environment lives in a folder of its own
-/// inside the home.
+/// The folder and all in it belong to one user and are closed to others (0700). The qa environment has a separate folder inside
+/// the home.
 package struct Home: Sendable {
     /// The folder of this environment's files.
     package let directory: String
@@ -32,7 +32,7 @@ package struct Home: Sendable {
     ///   - path: the home; `~` is not expanded here.
     ///   - environment: live data are in the home itself, qa data in its folder `qa`.
     ///   - missing: `create` where ``make()`` is going to create the folder.
-    /// - Throws: ``ServerError`` `homeMissing` when the folder is missing, `home` when it cannot be used.
+    /// - Throws: ``ServerError`` `homeMissing` if the folder is missing, `home` when it cannot be used.
     package init(
         at path: String,
         environment: ServiceEnvironment = .live,
@@ -44,14 +44,14 @@ package struct Home: Sendable {
         if missing == .refuse { try requireFolder(root) }
     }
 
-    /// Creates the folders of the home where they are missing.
+    /// Creates the folders of the home if they are missing.
     ///
-    /// - Throws: ``ServerError`` `home` when a folder cannot be made or used.
+    /// - Throws: ``ServerError`` `home` if a folder cannot be created or used.
     package func make() throws(ServerError) {
         try Self.makeDirectories(directory)
     }
 
-    /// Whether the home has state: a database in its folder, or the note of one elsewhere.
+    /// Whether the home has state: a database in its folder, or the note of a database elsewhere.
     package var isMade: Bool { unsafe hasDatabase || access(databaseNotePath, F_OK) == 0 }
 
     /// Whether the embedded database is there and not empty.

@@ -12,7 +12,7 @@ package enum InstallationStore {
 
     package static let statements = [select, insert]
 
-    /// The id of the database; nil when it has none yet.
+    /// The id of the database; nil if it has none yet.
     package static func id(in transaction: any Transaction) throws -> String? {
         try transaction.row(select, []).map { try $0.text(0) }
     }

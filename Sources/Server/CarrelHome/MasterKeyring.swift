@@ -14,7 +14,7 @@ package struct MasterKeyring: Sendable {
     private var keys: [Int64: Secret]
     /// The file that they were read from.
     package let path: String
-    /// The version that new wraps use: of those in the file the newest, unless the database says otherwise.
+    /// The version that new wraps use: the newest in the file, unless the database names another.
     package private(set) var current: Int64
 
     /// A secret wrapped under one of the keys.
@@ -33,15 +33,15 @@ package struct MasterKeyring: Sendable {
     /// The versions that it holds.
     package var versions: [Int64] { keys.keys.sorted() }
 
-    /// The same keys, with new wraps under a version; nil means the newest.
+    /// Returns the same keys, with new wraps under a version; nil for the newest.
     package func wrapping(under version: Int64?) -> MasterKeyring {
         var keyring = self
         keyring.current = version ?? versions.last ?? 0
         return keyring
     }
 
-    /// A mark by which keys of one version are told apart. It does not help to find the key: that has 256 random bits, and no
-    /// label in use for keys derives the same.
+    /// A fingerprint that distinguishes keys of one version. It does not help to find the key, which has 256 random bits, and no
+    /// label for keys derives the same value.
     package func fingerprint(of version: Int64) -> [UInt8]? {
         keys[version].map { HMACSHA256(key: $0).authenticate(Array("carrel master key fingerprint".utf8).rawSpan) }
     }
@@ -68,7 +68,7 @@ package struct MasterKeyring: Sendable {
     /// The folder that systemd puts credentials into (systemd.exec(5), LoadCredential).
     package static var credentialsFolder: String? { unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) } }
 
-    /// The file with the keys of a home: the credential where there is one.
+    /// The file with the keys of a home: the credential, if provided.
     private static func path(of home: Home, _ credentials: String?) -> String {
         guard let credentials else { return home.masterKeyPath }
         let credential = "\(credentials)/carrel-master-key"
@@ -91,14 +91,14 @@ package struct MasterKeyring: Sendable {
         path = home.masterKeyPath
     }
 
-    /// Reads the keyring of a home, or the one that is a credential.
+    /// Reads the keyring of a home, or the keyring provided as a credential.
     ///
-    /// - Throws: ``ServerError`` `masterKey` when the file is missing, can be read by others or is not a keyring.
+    /// - Throws: ``ServerError`` `masterKey` if the file is missing, can be read by others or is not a keyring.
     package init(of home: Home, credentials: String? = credentialsFolder) throws(ServerError) {
         try self.init(file: Self.path(of: home, credentials))
     }
 
-    /// The keyring of a home, or an empty one where there is none yet.
+    /// The keyring of a home, or an empty keyring if there is none yet.
     package static func ofFile(of home: Home) throws(ServerError) -> MasterKeyring {
         isMade(for: home) ? try MasterKeyring(of: home) : MasterKeyring(emptyAt: home.masterKeyPath)
     }
@@ -135,7 +135,7 @@ package struct MasterKeyring: Sendable {
         guard current > 0 else { throw ServerError(.masterKey, "\(path) contains no key") }
     }
 
-    /// Adds a new key of a version after all others, here and in the database, and makes it the current one.
+    /// Adds a new key with a version above all others, in the file and in the database, and makes it current.
     package mutating func addKey(after newest: Int64 = 0, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         removeLeftovers()
@@ -158,7 +158,7 @@ package struct MasterKeyring: Sendable {
         try save(to: path, replacing: true)
     }
 
-    /// Whether rotations may write it: not where it is a credential.
+    /// Whether rotations may write it: not if it is a credential.
     package func isWritable(in home: Home) -> Bool { path == home.masterKeyPath }
 
     /// Deletes the keys of earlier versions. Call it only when nothing is wrapped under them.

@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelStore
 
-/// The master keys that a database is used with, as their fingerprints in it tell: which versions there are, and which is in use.
+/// The master keys of a database, from their fingerprints in it: the existing versions, and the current one.
 ///
-/// Every home on the database needs each of them. A home whose key differs or is missing is refused, because what it wraps could
-/// not be unwrapped by the others.
+/// Every home on the database needs each of them. A home whose key differs or is missing is refused, because the others could not
+/// unwrap its secrets.
 package struct MasterKeys: Sendable {
     package struct Known: Sendable, Equatable {
         package let version: Int64
@@ -57,38 +57,5 @@ package struct MasterKeys: Sendable {
     /// The versions that a keyring has as the database knows them.
     package func held(by keyring: MasterKeyring) -> [Int64] {
         known.filter { keyring.fingerprint(of: $0.version) == $0.fingerprint }.map(\.version)
-    }
-
-    /// Checks a keyring against a database, and lets it wrap under the version in use.
-    ///
-    /// A database that knows no keys yet takes those of the keyring, if they unwrap its secrets. Later versions that the database
-    /// does not know are kept for the next rotation.
-    ///
-    /// - Parameters:
-    ///   - keyring: the keys of the home.
-    ///   - database: the database that they are for.
-    ///   - now: the time.
-    /// - Returns: the keyring.
-    /// - Throws: ``ServerError`` `masterKey` when a key differs or is missing.
-    static func settle(_ keyring: MasterKeyring, in database: any Database, at now: Instant) async throws -> MasterKeyring {
-        var keys = try await database.read { try MasterKeyStore.known(in: $0) }
-        try keys.require(keyring)
-        let isFirst = keys.known.isEmpty
-        if isFirst {
-            for (_, secret) in try await database.read({ try SecretStore.secrets(in: $0) }) { _ = try keyring.unwrap(secret) }
-        }
-        let newest = keys.known.last?.version ?? 0
-        let fresh = keyring.versions.filter { $0 > newest }.compactMap { version in
-            keyring.fingerprint(of: version).map { Known(version: version, fingerprint: $0, isActive: isFirst) }
-        }
-        if !fresh.isEmpty {
-            keys = try await database.write { transaction in
-                for key in fresh { try MasterKeyStore.insert(key, at: now, in: transaction) }
-                // Another node may have been first: what is in the database counts.
-                return try MasterKeyStore.known(in: transaction)
-            }
-            try keys.require(keyring)
-        }
-        return keyring.wrapping(under: keys.current)
     }
 }

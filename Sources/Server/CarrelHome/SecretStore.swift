@@ -52,7 +52,7 @@ package enum SecretStore {
             let fresh = try missing.map { ($0.rawValue, try master.current.wrap(Secret.random(count: 32))) }
             known = try await database.write { transaction in
                 for (name, secret) in fresh { try insert(name, secret, in: transaction) }
-                // Another process may have made them first: what is in the database counts.
+                // Another process may have made them first: the database decides.
                 return try secrets(in: transaction)
             }
         }
@@ -66,7 +66,7 @@ package enum SecretStore {
     /// The name of the signing secret with this id.
     package static func name(_ signing: Signing, _ id: UInt8) -> String { "\(signing.rawValue)/\(id)" }
 
-    /// The secrets that sign one thing, by key id.
+    /// The signing secrets of one purpose, by key id.
     package static func signing(
         _ signing: Signing,
         in transaction: any Transaction

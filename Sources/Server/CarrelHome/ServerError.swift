@@ -24,7 +24,7 @@ package struct ServerError: CodedError, HTTPProblemConvertible {
     package var description: String { message }
 
     package var problem: HTTPError {
-        HTTPError(status, code.identifier, message, extra: conflictingID.map { [("id", .text($0))] } ?? [])
+        HTTPError(status, .init(code), message, extra: conflictingID.map { [("id", .text($0))] } ?? [])
     }
 
     private var status: HTTPStatus {
@@ -41,7 +41,7 @@ package struct ServerError: CodedError, HTTPProblemConvertible {
 
 extension ErrorCode where Failure == ServerError {
     package static var home: Self { Self("server.home") }
-    /// There is no home where one was looked for.
+    /// There is no home at the given path.
     package static var homeMissing: Self { Self("server.home-missing") }
     /// A database and a blob store do not belong together.
     package static var installation: Self { Self("server.installation") }

@@ -29,7 +29,7 @@ package struct ServiceContext: Sendable {
         self.database = database
         self.clock = clock
         self.metrics = metrics
-        let keyring = try await MasterKeys.settle(try MasterKeyring(of: home), in: database, at: clock.now)
+        let keyring = try await MasterKeyring(of: home).settled(in: database, at: clock.now)
         master = MasterKeyring.Shared(of: home, keyring)
         activity = Activity(clock: clock)
         expunging = Expunging(database)
@@ -38,7 +38,7 @@ package struct ServiceContext: Sendable {
 
     /// The server's own secret for a purpose.
     ///
-    /// - Throws: ``ServerError`` `masterKey` where the database lacks it.
+    /// - Throws: ``ServerError`` `masterKey` if the database lacks it.
     package func secret(_ purpose: SecretStore.Purpose) throws(ServerError) -> Secret {
         guard let secret = secrets[purpose] else {
             throw ServerError(.masterKey, "the secret '\(purpose.rawValue)' is missing from the database")

@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelStore
 
-/// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
+/// A secret that signs tickets or editions' credentials. All stored secrets verify; signed texts name their secret.
 package struct SigningSecret: Sendable {
     /// The id that signed data name it by.
     package let id: UInt8
@@ -38,13 +38,25 @@ package struct SigningSecret: Sendable {
 
     /// Reads all secrets of a purpose.
     ///
-    /// - Throws: what the database throws; ``ServerError`` `server.master-key` where the master key does not unwrap them.
+    /// - Throws: the database's error; ``ServerError`` `server.master-key` if the master key does not unwrap them.
     package static func all(
         _ purpose: SecretStore.Signing,
         _ master: MasterKeyring.Shared,
         in transaction: any Transaction
     ) throws -> [SigningSecret] {
         try SecretStore.signing(purpose, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+    }
+
+    /// The secrets that nothing signed in the last while: a later one began to sign before it.
+    ///
+    /// - Parameters:
+    ///   - secrets: all secrets of a purpose.
+    ///   - life: how long what they signed is valid, with the delay until all nodes know a later secret.
+    ///   - now: the time.
+    /// - Returns: the secrets that verify nothing any more.
+    package static func dead(_ secrets: [SigningSecret], after life: Duration, at now: Instant) -> [SigningSecret] {
+        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > life }.map(\.0)
     }
 
     /// Makes the first secret of a purpose where there is none.
@@ -56,11 +68,11 @@ package struct SigningSecret: Sendable {
     ) async throws {
         guard try await database.read({ try SecretStore.signing(purpose, in: $0) }).isEmpty else { return }
         let first = try master.current.wrap(makeStored(signsFrom: now))
-        // Another process may make it first: what is in the database counts.
+        // Another process may make it first: the database decides.
         try await database.write { try SecretStore.insert(SecretStore.name(purpose, 1), first, in: $0) }
     }
 
-    /// The secret in whose turn something is signed: of those whose time has come, the one made last.
+    /// The current signing secret: the latest of the secrets that may already sign.
     package static func signing(at now: Instant, of secrets: [SigningSecret]) -> SigningSecret? {
         secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
     }
@@ -81,14 +93,14 @@ package struct SigningSecret: Sendable {
         package let forgotten: Int
     }
 
-    /// Adds a new secret to those of its purpose, and deletes the expired ones.
+    /// Adds a new secret for its purpose, and deletes expired secrets.
     ///
     /// - Parameters:
     ///   - wrapped: the stored form of the new secret.
     ///   - signsFrom: when it starts signing.
     ///   - purpose: its purpose.
     ///   - known: all current secrets.
-    ///   - dead: the expired ones among them.
+    ///   - dead: the expired secrets among them.
     ///   - full: the error text if every id belongs to a secret that may still be needed.
     ///   - transaction: the transaction.
     /// - Returns: its id, and the number of deleted secrets.

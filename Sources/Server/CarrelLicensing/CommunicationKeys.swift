@@ -21,14 +21,14 @@ final class CommunicationKeys: Sendable {
     /// Keys of operators at most.
     private static let limit = 1000
 
-    /// The first key of its own is made at first use.
+    /// Creates the service's first key if none exists.
     init(database: any Database, master: MasterKeyring.Shared, at now: Instant) async throws {
         self.database = database
         self.master = master
         try await SigningSecret.makeFirst(.message, master, in: database, at: now)
     }
 
-    /// The service's own keys, the one that signs first.
+    /// The service's own keys, the signing key first.
     private func own(at now: Instant) async throws -> [LicenseMessage.CommunicationKey] {
         let found = cache.find(0, at: now)
         if let keys = found.value, found.isFresh { return keys }
@@ -68,7 +68,7 @@ final class CommunicationKeys: Sendable {
         case portal(String?)
     }
 
-    /// The key of an id, and its system; nil for one that is not known.
+    /// The key of an id, and its system; nil for an unknown key.
     func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, signer: Signer)? {
         if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, .service) }
         guard let found = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
@@ -91,7 +91,7 @@ final class CommunicationKeys: Sendable {
         }
     }
 
-    /// The service's own keys, then those of operators, the oldest first.
+    /// Lists the service's own keys, then operators' keys, the oldest first.
     func list(at now: Instant) async throws -> [Listed] {
         let own = try await own(at: now).map { Listed(id: $0.id, createdAt: nil, owner: nil) }
         let added = try await database.read { try LicenseStore.communicationKeys(in: $0) }
@@ -114,16 +114,16 @@ final class CommunicationKeys: Sendable {
         }
     }
 
-    /// Adds a key that a portal signs with; an existing one stays, with its owner.
+    /// Adds a signing key of a portal; an existing one stays, with its owner.
     ///
     /// - Parameters:
-    ///   - id: of the key.
+    ///   - id: the key's id.
     ///   - secret: 32 bytes.
-    ///   - owner: the back-office key whose content keys its messages may name; nil: those without an owner alone.
+    ///   - owner: the back-office key whose content keys its messages may name; nil: only keys without an owner.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or there are too many; `request.not-found` for an unknown
-    ///   owner.
+    /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or there are too many; `request.not-found` for an
+    ///   unknown owner.
     func add(_ id: KeyID, _ secret: Secret, owner: String?, by actor: AuditActor, at now: Instant) async throws {
         guard try await !own(at: now).contains(where: { $0.id == id }) else {
             throw ServerError(.conflict, "a key of the service has this id", conflictingID: id.uuid)
@@ -131,7 +131,7 @@ final class CommunicationKeys: Sendable {
         let wrapped = try master.current.wrap(secret)
         let master = master
         try await database.write { transaction in
-            if let owner { try AccountStore.requireServiceKey(owner, in: transaction) }
+            if let owner { try Accounts.requireServiceKey(owner, in: transaction) }
             if let known = try LicenseStore.communicationKey(id, in: transaction) {
                 guard try master.unwrap(known.key) == secret, known.owner == owner else {
                     throw ServerError(.conflict, "another key has this id", conflictingID: id.uuid)

@@ -42,7 +42,7 @@ struct ContentKeyRoutes: Sendable {
             try await keys.add(id, Secret(key), owner: owner, by: actor)
             return .empty(.noContent)
         }
-        // a portal that adds keys does not take away those of another
+        // a portal that may add keys must not delete another portal's
         router.on(.delete, "admin/v1/content-keys/{kid}") { request, parameters in
             let actor = try await callers.require(request, .manageKeys)
             let isForced = request.query["force"]
@@ -55,7 +55,7 @@ struct ContentKeyRoutes: Sendable {
         }
     }
 
-    /// The owner of a key that is added: a portal's own, and for others the one that they name.
+    /// The owner of a key that is added: a portal's own, and for other callers the named owner.
     private func owner(_ named: String?, _ request: HTTPRequest) async throws -> String? {
         guard let portal = try await callers.backOfficeKey(request), !portal.role.may(.manageKeys) else { return named }
         guard named == nil || named == portal.id else {

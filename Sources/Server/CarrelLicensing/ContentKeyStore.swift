@@ -5,7 +5,7 @@ import CarrelHome
 import CarrelRights
 import CarrelStore
 
-/// The SQL of content keys that are not those of orders.
+/// The SQL of content keys that do not belong to orders.
 enum ContentKeyStore {
     static let key = SQL("SELECT master_version, wrapped, owner FROM content_keys WHERE kid = $1")
     static let insert = SQL(
@@ -16,7 +16,7 @@ enum ContentKeyStore {
     )
     static let page = SQL("SELECT kid, created_at, owner FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
     static let remove = SQL("DELETE FROM content_keys WHERE kid = $1")
-    /// Reads all licenses: for a rare act of staff, outside a transaction that writes.
+    /// Reads all licenses: for a rare action of staff, outside a write transaction.
     static let liveLicenses = SQL(
         """
         SELECT COUNT(*) FROM (
@@ -33,11 +33,11 @@ enum ContentKeyStore {
 
     /// The keys of the store that a grant may name.
     enum Reach: Sendable {
-        /// Those without an owner.
+        /// Keys without an owner.
         case unowned
-        /// Those of a portal, and those without an owner.
+        /// The keys of one portal, and keys without an owner.
         case portal(String)
-        /// All: for grants of the operator.
+        /// All keys, for grants of the operator.
         case all
 
         /// The keys that a token of an issuer may name.
@@ -50,6 +50,14 @@ enum ContentKeyStore {
             case .all: true
             }
         }
+    }
+
+    /// A key as lists have it.
+    struct Listed: Sendable {
+        let id: KeyID
+        let addedAt: Instant
+        /// The id of the back-office key that may name it; nil for every portal.
+        let owner: String?
     }
 
     /// A key; nil without one within the reach.
@@ -73,10 +81,10 @@ enum ContentKeyStore {
     }
 
     /// The ids of keys with the times at which they were added, in the order of the ids.
-    static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [ContentKeys.Listed] {
+    static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [Listed] {
         try transaction.rows(page, [.text(id?.hex ?? ""), .integer(Int64(limit))]).compactMap { row in
             let (addedAt, owner) = (try row.instant(1), try row.textIfPresent(2))
-            return KeyID(hex: try row.text(0)).map { ContentKeys.Listed(id: $0, addedAt: addedAt, owner: owner) }
+            return KeyID(hex: try row.text(0)).map { Listed(id: $0, addedAt: addedAt, owner: owner) }
         }
     }
 
@@ -86,7 +94,7 @@ enum ContentKeyStore {
         return Int(try transaction.row(liveLicenses, values)?.integer(0) ?? 0)
     }
 
-    /// Removes a key; whether there was one.
+    /// Removes a key; returns whether it existed.
     static func remove(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
         try transaction.run(remove, [.text(id.hex)]) > 0
     }

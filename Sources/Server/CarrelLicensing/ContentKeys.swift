@@ -24,33 +24,25 @@ struct ContentKeys: Sendable {
         (self.database, self.clock, self.master) = (database, clock, master)
     }
 
-    /// A key as lists have it.
-    struct Listed: Sendable {
-        let id: KeyID
-        let addedAt: Instant
-        /// The id of the back-office key that may name it; nil for every portal.
-        let owner: String?
-    }
-
     /// Live licenses that a refusal counts at most.
     private static let countLimit = 1000
 
     /// Adds a key; an existing one stays, with its owner.
     ///
     /// - Parameters:
-    ///   - id: of the key.
+    ///   - id: the key's id.
     ///   - key: 16 bytes.
     ///   - owner: the back-office key that may name it; nil for every portal. A key of a title of the catalog has no owner.
     ///   - actor: the actor for the audit log.
-    /// - Throws: ``ServerError`` `request.conflict` where another key has that id, or the id was revoked; `request.forbidden` for the key of
-    ///   a title with an owner; `request.not-found` for an unknown owner.
+    /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or the id was revoked; `request.forbidden` for
+    ///   the key of a title with an owner; `request.not-found` for an unknown owner.
     func add(_ id: KeyID, _ key: Secret, owner: String?, by actor: AuditActor) async throws {
         let now = clock.now
         if let owner { try await requirePortal(owner, id) }
         let wrapped = try master.current.wrap(key)
         let master = master
         try await database.write { transaction in
-            guard try !PlayerStore.isRevoked(right: "kid", id.hex, in: transaction) else {
+            guard try !RevokedRight.key.isRevoked(id.hex, in: transaction) else {
                 throw ServerError(
                     .conflict,
                     "the id of the key was revoked: give the content a key with another id",
@@ -73,7 +65,7 @@ struct ContentKeys: Sendable {
 
     /// Refuses an unknown owner, and an owner of the key of a title, which opens the title for every portal.
     private func requirePortal(_ owner: String, _ id: KeyID) async throws {
-        try await database.read { try AccountStore.requireServiceKey(owner, in: $0) }
+        try await database.read { try Accounts.requireServiceKey(owner, in: $0) }
         guard try await !titleKeys().contains(id) else {
             throw ServerError(.forbidden, "the key of a title has no owner: staff add it with 'carrel content-key add'")
         }
@@ -84,7 +76,7 @@ struct ContentKeys: Sendable {
         let (now, found) = (clock.now, titles.find(0, at: clock.now))
         if let known = found.value, found.isFresh { return known }
         let ids = try await database.search { try TitleStore.allIDs(in: $0) }
-        let keys = Set(ids.map { KeyID(label: LicenseDesk.contentID(ofTitle: $0)) })
+        let keys = Set(ids.map { KeyID(label: TitleContent.id(ofTitle: $0)) })
         titles.insert(keys, for: 0, readAt: now, since: found)
         return keys
     }
@@ -96,7 +88,7 @@ struct ContentKeys: Sendable {
         guard !contents.isEmpty else { return }
         let areThere = try await database.read { transaction in
             try contents.allSatisfy { content in
-                guard try !PlayerStore.isRevoked(right: "kid", content.keyID.hex, in: transaction) else { return false }
+                guard try !RevokedRight.key.isRevoked(content.keyID.hex, in: transaction) else { return false }
                 return try content.key != nil
                     || ContentKeyStore.key(content.keyID, of: .portal(portal), in: transaction) != nil
             }
@@ -105,17 +97,17 @@ struct ContentKeys: Sendable {
     }
 
     /// Keys in the order of their ids.
-    func list(after id: KeyID?, limit: Int) async throws -> [Listed] {
+    func list(after id: KeyID?, limit: Int) async throws -> [ContentKeyStore.Listed] {
         try await database.read { try ContentKeyStore.list(after: id, limit: limit, in: $0) }
     }
 
-    /// Removes a key: no further token that names it is redeemed. Licenses that were issued keep their copies, also of one that is issued while
-    /// this runs.
+    /// Removes a key: tokens that name it can no longer be redeemed. Issued licenses keep their copies, including licenses issued
+    /// during the call.
     ///
     /// - Parameters:
-    ///   - id: of the key.
-    ///   - isForced: whether live licenses that have it are no reason to keep it.
-    ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, for good.
+    ///   - id: the key's id.
+    ///   - isForced: whether to remove it although live licenses have it.
+    ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, permanently.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.not-found` without such a key; `request.conflict` while live licenses have it.
     func remove(_ id: KeyID, isForced: Bool, isRevoked: Bool = false, by actor: AuditActor) async throws {
@@ -138,7 +130,7 @@ struct ContentKeys: Sendable {
         try await database.write { transaction in
             // a key that was removed before can be revoked still
             guard try ContentKeyStore.remove(id, in: transaction) || isRevoked else { throw Self.unknown }
-            if isRevoked { try PlayerStore.revokeRight("kid", id.hex, until: nil, byStaff: true, at: now, in: transaction) }
+            if isRevoked { try RevokedRight.key.revoke(id.hex, until: nil, byStaff: true, at: now, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }

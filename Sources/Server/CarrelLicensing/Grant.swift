@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelRights
 package import CarrelTokens
+import CarrelWebAPI
 
 /// The grant of a token in any of its forms: a sealed token, or a license message.
 package struct Grant: Sendable {
@@ -21,7 +22,7 @@ package struct Grant: Sendable {
 
     /// The grant of a sealed token.
     ///
-    /// A title's token for a stream has the id of the one for the license: both are one grant, whose players are counted together.
+    /// A title's stream token has the id of its license token: both belong to one grant, whose players are counted together.
     init(_ rules: BusinessRules) {
         self.rules = rules
         redemption = rules.title != nil && rules.kind == .ms3 ? rules.idText + Self.streamSuffix : rules.idText
@@ -30,7 +31,7 @@ package struct Grant: Sendable {
         reach = .issuer(rules.issuer)
     }
 
-    /// The end of the name of a grant's stream, where the grant has a license for the store too.
+    /// The suffix of the name of a grant's stream if the grant also has a persistent license.
     static let streamSuffix = "/stream"
 
     /// The names of its redemptions for the store and for now.
@@ -45,14 +46,14 @@ package struct Grant: Sendable {
     /// The grant of a license message.
     ///
     /// - Parameters:
-    ///   - message: verified.
-    ///   - text: the message as it came.
+    ///   - message: the verified message.
+    ///   - text: the message as received.
     ///   - signer: the system whose key signed it: only a message of this service may name a title and an account.
-    ///   - address: the client's address; nil for one that is not known.
+    ///   - address: the client's address; nil if unknown.
     ///   - now: the time.
-    /// - Throws: ``HTTPError`` for restrictions that are not met or cannot be enforced.
+    /// - Throws: ``RuleError`` for restrictions that are not met or cannot be enforced.
     init(_ message: LicenseMessage, text: String, signer: CommunicationKeys.Signer, from address: IPAddress?, at now: Instant)
-        throws(HTTPError)
+        throws(RuleError)
     {
         let entitlement = message.entitlement
         if let unknown = entitlement.access.unknown.first ?? entitlement.unknown.first {
@@ -61,7 +62,7 @@ package struct Grant: Sendable {
         guard entitlement.allowsPlayback else { throw Self.restricted("the license message forbids to play") }
         if !entitlement.access.addresses.isEmpty {
             guard let address, entitlement.access.allows(address) else {
-                throw HTTPError(.forbidden, "license.address", "the license message is for clients at other addresses")
+                throw RuleError(.forbidden, "license.address", "the license message is for clients at other addresses")
             }
         }
         let title = signer == .service ? try Self.title(entitlement.session) : nil
@@ -75,7 +76,7 @@ package struct Grant: Sendable {
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
             isReusable = !entitlement.access.preventsReuse
-            // a portal may sign more than one grant under one id: only a message for one license is known by it
+            // a portal may sign several grants under one id: the id only identifies a message for a single license
             let bytes = Array(((isReusable ? nil : message.id) ?? text).utf8)
             redemption = message.communicationKeyID.hex + ":" + Hex.encode(SHA256.hash(bytes.rawSpan))
             rules.contents = try Self.contents(entitlement)
@@ -97,19 +98,19 @@ package struct Grant: Sendable {
         self.message = entitlement
     }
 
-    private static func restricted(_ detail: String) -> HTTPError { HTTPError(.forbidden, "license.restricted", detail) }
+    private static func restricted(_ detail: String) -> RuleError { RuleError(.forbidden, "license.restricted", detail) }
 
     /// The keys that a message lists.
-    private static func contents(_ entitlement: LicenseMessage.Entitlement) throws(HTTPError) -> [BusinessRules.Content] {
+    private static func contents(_ entitlement: LicenseMessage.Entitlement) throws(RuleError) -> [BusinessRules.Content] {
         switch entitlement.keys {
         case .inline(let keys), .stored(let keys):
             return keys.map { BusinessRules.Content(contentID: $0.id.contentID, keyID: $0.id, key: $0.key) }
         case .licenseRequest:
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "license.key",
                 "the license message lists no keys, and this service does not derive keys from seeds",
-                extra: [("number", .number(-4019))]
+                facts: [("number", .number(-4019))]
             )
         }
     }
@@ -122,7 +123,7 @@ package struct Grant: Sendable {
         /// The account's id; nil for the player's.
         let account: String?
         let redemptions: Int
-        /// The back-office key that asked for it.
+        /// The back-office key that requested it.
         let issuer: String?
         /// The thumbprint of the one device key that may redeem it; nil for any.
         let device: String?
@@ -137,7 +138,7 @@ package struct Grant: Sendable {
         }
     }
 
-    private static func title(_ session: JSON?) throws(HTTPError) -> Title? {
+    private static func title(_ session: JSON?) throws(RuleError) -> Title? {
         guard let carrel = session?["carrel"] else { return nil }
         guard let id = carrel["title"]?.string, let redemptions = carrel["redemptions"]?.int, 1...1_000_000 ~= redemptions else {
             throw restricted("the license message names no title")
@@ -155,20 +156,18 @@ package struct Grant: Sendable {
 // MARK: - Policies
 
 extension Grant {
-    /// The keys that a player may have, and what it must do meanwhile.
+    /// The keys that a player may have, and its obligations.
     ///
-    /// A key whose policy the player cannot meet is left out. Policies are written for other systems; a player meets the rules of all of them.
+    /// Keys whose policies the player cannot meet are omitted. Policies are written for other systems; a player meets the rules
+    /// of all of them.
     ///
-    /// - Parameter capabilities: of the player's outputs, by name.
+    /// - Parameter capabilities: the capabilities of the player's outputs, by name.
     /// - Returns: the keys, and obligations.
     /// - Throws: `license.restricted` where no key is left.
-    func contents(for capabilities: [String]) throws(HTTPError) -> (contents: [BusinessRules.Content], obligations: [Obligation])
+    func contents(for capabilities: [String]) throws(RuleError) -> (contents: [BusinessRules.Content], obligations: [Obligation])
     {
         guard let message else { return (rules.contents, []) }
-        var needed: [KeyID: Set<Obligation.Kind>] = [:]
-        let policies = Dictionary(message.policies.map { ($0.name, $0) }) { first, _ in first }
-        if case .inline(let keys) = message.keys { needed = Self.needed(keys, policies, capabilities) }
-        if case .stored(let keys) = message.keys { needed = Self.needed(keys, policies, capabilities) }
+        let needed = message.obligations(for: capabilities)
         let kept = rules.contents.filter { needed[$0.keyID] != nil }
         guard !kept.isEmpty else {
             throw Self.restricted("the player meets no usage policy of the license message: it has no key for it")
@@ -185,45 +184,5 @@ extension Grant {
             keys.reduce(into: [:]) { policies, key in policies[key.id] = key.policy }
         case .licenseRequest, nil: [:]
         }
-    }
-
-    /// The obligations of each key that the player can have.
-    private static func needed(
-        _ keys: [LicenseMessage.ContentKey],
-        _ policies: [String: LicenseMessage.UsagePolicy],
-        _ capabilities: [String]
-    ) -> [KeyID: Set<Obligation.Kind>] {
-        keys.reduce(into: [:]) { found, key in
-            guard let policy = key.policy.flatMap({ policies[$0] }) else { return found[key.id] = [] }
-            guard policy.unknown.isEmpty else { return }
-            // no player of this service is one of the outputs that play enablers name
-            guard policy.systems.values.allSatisfy({ $0.playEnablers.isEmpty }) else { return }
-            var kinds: Set<Obligation.Kind> = []
-            for rules in policy.systems.values {
-                guard let more = rules.obligations else { return }
-                kinds.formUnion(more)
-            }
-            guard kinds.allSatisfy({ capabilities.contains($0.rawValue) }) else { return }
-            found[key.id] = kinds
-        }
-    }
-}
-
-extension LicenseMessage.SystemPolicy {
-    /// The obligations of the rules; nil where no player of this service meets them.
-    fileprivate var obligations: Set<Obligation.Kind>? {
-        // levels of hardware and of robustness rules, which nothing here is certified for
-        guard deviceSecurityLevel.map({ $0 == "SW_SECURE_CRYPTO" }) ?? true, (minDeviceSecurityLevel ?? 0) <= 150 else {
-            return nil
-        }
-        var kinds: Set<Obligation.Kind> = []
-        if let hdcp, hdcp != "HDCP_NONE" { kinds.insert(.outputProtection) }
-        // a player of this service has no AirPlay to forbid
-        if allowsAVAdapter == false { kinds.insert(.outputProtection) }
-        if let copyControl, !["CGMS_NONE", "COPY_FREE"].contains(copyControl) { kinds.insert(.noAnalogueOutput) }
-        for (name, level) in outputLevels where level > 100 {
-            kinds.insert(name.hasPrefix("analog") ? .noAnalogueOutput : .outputProtection)
-        }
-        return kinds
     }
 }

@@ -4,11 +4,11 @@ import CarrelAudit
 import CarrelBytes
 import CarrelJSON
 
-/// A denied request of a player, from the audit log, with what can be done about it.
+/// A denied request of a player, from the audit log, with remedies.
 package struct LicenseDenial {
-    let entry: Audit.Entry
+    let entry: AuditEntry
 
-    /// The last denials that are told.
+    /// The maximum number of reported denials.
     static let limit = 20
 
     /// The explanations of codes, for staff.

@@ -11,13 +11,14 @@ import CarrelHome
 import CarrelOrders
 import CarrelRights
 import CarrelTokens
+import CarrelWebAPI
 
 /// The content of a license: listed in the token, or a title of the catalog.
 extension LicenseDesk {
     /// The content that a token is redeemed for.
     struct Content {
         let id: String
-        /// The content that the grant is for: what records and the audit log say.
+        /// The id of the granted content, for records and the audit log.
         let ownID: String
         let keys: [(id: KeyID, key: Secret)]
         /// The names of the keys' usage policies.
@@ -29,12 +30,6 @@ extension LicenseDesk {
         var order: String?
         var end: Instant?
     }
-
-    /// The content id of a title.
-    static func contentID(ofTitle title: String) -> String { "urn:carrel:title:\(title)" }
-
-    /// The id of an order's key: not the order's own, which opens the order where orders are capabilities.
-    static func keyID(ofOrder order: String) -> KeyID { KeyID(label: "carrel content key\n\(order)") }
 
     /// The content of a token with its keys. A title's order is placed.
     func content(of grant: Grant) throws -> Content {
@@ -51,8 +46,8 @@ extension LicenseDesk {
     }
 
     private func content(ofTitle title: String, _ grant: Grant) throws -> Content {
-        let id = Self.contentID(ofTitle: title)
-        guard try Licenses.titleKind(title, in: transaction) == .audiobook else {
+        let id = TitleContent.id(ofTitle: title)
+        guard try TitleContent.kind(of: title, in: transaction) == .audiobook else {
             // an edition has no order: its key is in the key store
             let content = BusinessRules.Content(contentID: id, keyID: KeyID(label: id))
             return Content(
@@ -68,22 +63,22 @@ extension LicenseDesk {
         return Content(
             id: id,
             ownID: id,
-            keys: [(Self.keyID(ofOrder: placed.order.id), placed.key)],
+            keys: [(TitleContent.keyID(ofOrder: placed.order.id), placed.key)],
             subject: placed.order.accountID,
             order: placed.order.id,
             end: placed.order.endsAt
         )
     }
 
-    /// The order of a grant: the one that this player has by another form of the grant, or one that is placed.
+    /// The order of a grant: the player's existing order from another form of the grant, or a new order.
     private func order(ofTitle title: String, for account: Account, _ grant: Grant) throws -> Orders.Grant {
         for form in grant.forms {
             guard let known = try LicenseStore.redemption(of: form, by: player.id, in: transaction),
                 let id = try LicenseStore.order(of: known.license, in: transaction),
-                let order = try licenses.orders.grant(id, in: transaction)
+                let order = try means.orders.grant(id, in: transaction)
             else { continue }
-            if request.session == .stream { try licenses.orders.activate(id, at: now, in: transaction) }
-            return request.session == .stream ? try licenses.orders.grant(id, in: transaction) ?? order : order
+            if request.session == .stream { try means.orders.activate(id, at: now, in: transaction) }
+            return request.session == .stream ? try means.orders.grant(id, in: transaction) ?? order : order
         }
         var (end, playSeconds): (Instant?, Int?) = (nil, nil)
         if case .rental(let periodEnd, let duration)? = grant.rules.rights { (end, playSeconds) = (periodEnd, duration) }
@@ -91,7 +86,7 @@ extension LicenseDesk {
         var numbers = [grant.rules.idText]
         if grant.rules.redemptions > 1 { numbers.append("\(grant.rules.idText):\(account.id)") }
         for number in numbers {
-            let placed = try licenses.orders.placed(
+            let placed = try means.orders.placed(
                 title: title,
                 for: account,
                 number: number,
@@ -105,23 +100,23 @@ extension LicenseDesk {
             )
             if let placed { return placed }
         }
-        if grant.rules.redemptions == 1 { throw Self.used }
-        throw HTTPError(.conflict, "license.title", "the order of this token is for another title")
+        if grant.rules.redemptions == 1 { throw RuleError.licenseTokenUsed }
+        throw RuleError(.conflict, "license.title", "the order of this token is for another title")
     }
 
-    /// The account that gets a title: the player's, or one of the player's own, which has no password.
+    /// The account that gets a title: the player's linked account, or the player's own account without a password.
     private func account() throws -> Account {
         guard let id = player.account else {
             let own = Account(id: Random.uuid(), name: Self.ownAccount(of: player.id))
-            return try AccountStore.findOrInsert(own, at: now, in: transaction)
+            return try Accounts.findOrCreate(own, at: now, in: transaction)
         }
-        guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.gone }
+        guard let account = try Accounts.find(id: id, in: transaction) else { throw RuleError.licenseAccount }
         return account
     }
 
     // MARK: Accounts
 
-    /// The name of the account that a player has of its own, before it is linked.
+    /// The name of a player's own account before it is linked.
     static func ownAccount(of player: String) -> String { "player-\(player)" }
 
     /// The player as the owner of a grant has it: linked to the account that the token is for. A token for no account changes nothing.
@@ -130,10 +125,10 @@ extension LicenseDesk {
     ///   `personalization.device-limit` without a free slot.
     func owned(_ grant: Grant) throws -> Player {
         guard let owner = try owner(of: grant) else { return player }
-        guard !owner.isSuspended else { throw Self.suspended }
+        guard !owner.isSuspended else { throw RuleError.licenseSuspended }
         let isLinked = player.account == owner.id && player.linkExpiresAt.map { now < $0 } ?? false
         guard !isLinked else { return player }
-        let linked = try licenses.personalizations.link(player, to: owner.id, at: now, in: transaction)
+        let linked = try means.personalizations.link(player, to: owner.id, at: now, in: transaction)
         try AuditStore.append(actor.entry("player.link", on: player.id, at: now, reason: owner.id), in: transaction)
         return linked
     }
@@ -141,32 +136,29 @@ extension LicenseDesk {
     /// The account of a token, or of the portal's user whose name it has.
     private func owner(of grant: Grant) throws -> Account? {
         if let id = grant.rules.account {
-            guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.gone }
+            guard let account = try Accounts.find(id: id, in: transaction) else { throw RuleError.licenseAccount }
             return account
         }
         guard let user = grant.rules.user?.id else { return nil }
-        let account = Account(id: Random.uuid(), name: try Accounts.checkedName(user))
-        return try AccountStore.findOrInsert(account, at: now, in: transaction)
+        let account = Account(id: Random.uuid(), name: try Account.checkedName(user))
+        return try Accounts.findOrCreate(account, at: now, in: transaction)
     }
 
     /// Refuses a license of a suspended account. A player that is linked to the account is suspended itself.
     func requireAccount(of license: LicenseStore.Issued) throws {
         guard license.subject != player.account, !license.subject.hasPrefix("player:") else { return }
-        if try AccountStore.account(id: license.subject, in: transaction)?.isSuspended == true { throw Self.suspended }
+        if try Accounts.find(id: license.subject, in: transaction)?.isSuspended == true { throw RuleError.licenseSuspended }
     }
-
-    private static let gone = HTTPError(.forbidden, "license.account", "the account of the token is no more")
-    static let suspended = HTTPError(.forbidden, "license.suspended", "the account of the license is suspended")
 
     /// Refuses a license whose order is not live.
     func requireOrder(of license: LicenseStore.Issued) throws {
         guard let order = try LicenseStore.order(of: license.id, in: transaction) else { return }
-        guard let grant = try licenses.orders.grant(order, in: transaction) else { throw Self.ended }
+        guard let grant = try means.orders.grant(order, in: transaction) else { throw RuleError.licenseEnded }
         try Self.require(grant, at: now)
     }
 
     private static func require(_ grant: Orders.Grant, at now: Instant) throws {
-        guard grant.order.availability(at: now) == .live else { throw ended }
-        guard !grant.isSuspended else { throw suspended }
+        guard grant.order.availability(at: now) == .live else { throw RuleError.licenseEnded }
+        guard !grant.isSuspended else { throw RuleError.licenseSuspended }
     }
 }

@@ -11,10 +11,11 @@ import CarrelOrders
 import CarrelRights
 import CarrelStore
 import CarrelTokens
+import CarrelWebAPI
 
 /// Decides on one request for keys, in one transaction.
 struct LicenseDesk {
-    let licenses: Licenses
+    let means: Means
     private(set) var player: Player
     let request: KeyRequest
     let actor: AuditActor
@@ -25,6 +26,16 @@ struct LicenseDesk {
     private(set) var effect = Effect.none
     /// The content of a new license as the audit log names it.
     private(set) var ownContent: String?
+
+    /// What every decision uses.
+    struct Means: Sendable {
+        let personalizations: Personalizations
+        let orders: Orders
+        /// The places of streams: those of licenses and of listeners together.
+        let leases: Leases
+        let master: MasterKeyring.Shared
+        let settings: LicenseSettings
+    }
 
     /// The effect of a request on its license.
     enum Effect {
@@ -37,7 +48,7 @@ struct LicenseDesk {
     }
 
     init(
-        _ licenses: Licenses,
+        _ means: Means,
         _ player: Player,
         _ request: KeyRequest,
         by actor: AuditActor,
@@ -45,7 +56,7 @@ struct LicenseDesk {
         at now: Instant,
         _ transaction: any Transaction
     ) {
-        self.licenses = licenses
+        self.means = means
         self.player = player
         self.request = request
         self.actor = actor
@@ -65,30 +76,30 @@ struct LicenseDesk {
         }
     }
 
-    /// The license to answer with.
+    /// Issues the license for the request.
     ///
-    /// - Parameter grant: of the token; nil without one.
+    /// - Parameter grant: the grant of the token; nil without a token.
     /// - Returns: the license.
-    /// - Throws: ``HTTPError`` with the reason for a refusal.
+    /// - Throws: ``RuleError`` with the reason for a refusal.
     mutating func issued(for grant: Grant?) throws -> LicenseStore.Issued {
         switch request.session {
         case .stream, .persist:
-            guard let grant else { throw HTTPError(.forbidden, "license.token", "a license needs a token") }
+            guard let grant else { throw RuleError(.forbidden, "license.token", "a license needs a token") }
             return try redeemed(grant)
         case .renew: return try renewed()
         case .release: return try released()
         case .register, .deregister:
-            throw HTTPError(.badRequest, "license.request", "registrations are asked for at /v1/registration")
+            throw RuleError(.invalid, "license.request", "registrations are asked for at /v1/registration")
         }
     }
 
     private mutating func redeemed(_ grant: Grant) throws -> LicenseStore.Issued {
         let rules = grant.rules
         if let bound = rules.deviceThumbprint, bound != player.signingKey {
-            throw HTTPError(.forbidden, "license.token-device", "the token is for another device")
+            throw RuleError(.forbidden, "license.token-device", "the token is for another device")
         }
         guard request.session == .stream || rules.isStorable else {
-            throw HTTPError(.forbidden, "license.not-storable", "the token is for a stream: its license is not kept")
+            throw RuleError(.forbidden, "license.not-storable", "the token is for a stream: its license is not kept")
         }
         try requireContent(grant)
         // a message that may be used again has a license for the store and one for now
@@ -103,7 +114,7 @@ struct LicenseDesk {
         try LicenseStore.insert(license, redeemedWith: token, in: transaction)
         try noteKept(license)
         (effect, ownContent) = (.changed, content.ownID)
-        if player.licensedAt == nil { try PlayerStore.recordLicense(of: player.id, at: now, in: transaction) }
+        try Players.recordLicense(of: player, at: now, in: transaction)
         if let order = content.order { try LicenseStore.set(order: order, of: license.id, in: transaction) }
         try LicenseStore.insert(
             LicenseStore.Redemption(
@@ -121,21 +132,21 @@ struct LicenseDesk {
         return license
     }
 
-    /// Looks at the redemptions of a grant so far.
+    /// Checks earlier redemptions of a grant.
     ///
     /// - Parameters:
     ///   - grant: the grant.
     ///   - token: the name of the redemption.
     /// - Returns: the license that the player has for it; nil where it may have a new one.
-    /// - Throws: ``HTTPError`` where it may not.
+    /// - Throws: ``RuleError`` where it may not.
     private mutating func redeemedBefore(_ grant: Grant, as token: String) throws -> LicenseStore.Issued? {
         // a revocation by staff is of the grant, for the store and for now
         for form in grant.forms where try LicenseStore.redemption(of: form, by: player.id, in: transaction)?.endedBy == "staff" {
-            throw Self.ended
+            throw RuleError.licenseEnded
         }
         if let known = try LicenseStore.redemption(of: token, by: player.id, in: transaction) {
             if let license = try LicenseStore.license(known.license, in: transaction) {
-                // a stream that lapsed lost its place among those of its message too
+                // a stream that lapsed also lost its place among the streams of its message
                 let isLapsed = license.leaseUntil.map { $0 <= now } ?? false
                 if !grant.isReusable || (isLive(license) && !isLapsed) {
                     player = try owned(grant)
@@ -144,14 +155,14 @@ struct LicenseDesk {
                 // given back, evicted or over: its place is taken
                 try LicenseStore.remove(license, redeemedWith: token, in: transaction)
             } else if !grant.isReusable, known.endedBy != nil {
-                throw Self.ended
+                throw RuleError.licenseEnded
             }
         }
         if !grant.isReusable {
             let forms = grant.forms
             let (limit, id) = (grant.rules.redemptions, player.id)
             guard try !LicenseStore.isUsedUp(forms[0], or: forms[1], limit: limit, byOthersThan: id, in: transaction) else {
-                throw Self.used
+                throw RuleError.licenseTokenUsed
             }
         }
         return nil
@@ -162,22 +173,22 @@ struct LicenseDesk {
         let (content, contents) = (request.contentID, grant.rules.contents)
         let isListed =
             if let title = grant.rules.title, contents.isEmpty {
-                content.isEmpty || content == Self.contentID(ofTitle: title)
+                content.isEmpty || content == TitleContent.id(ofTitle: title)
             } else if grant.message != nil {
-                // a message has keys and no name for their content; the player gives one, which is of no other grant's
+                // a message has keys without a content name; the player provides the name, which must not belong to another grant
                 request.keyIDs.allSatisfy { id in contents.contains { $0.keyID == id } }
                     && (content.isEmpty || contents.contains { $0.contentID == content }
                         || (BusinessRules.isContentID(content) && !content.lowercased().hasPrefix("urn:carrel:")))
             } else {
                 content.isEmpty || contents.contains { $0.contentID == content }
             }
-        guard isListed else { throw HTTPError(.forbidden, "license.content", "the token is for other content") }
+        guard isListed else { throw RuleError(.forbidden, "license.content", "the token is for other content") }
     }
 
     /// Records a license that the device keeps, and which list of revocations the device reads.
     private func noteKept(_ license: LicenseStore.Issued) throws {
         guard license.terms.isStorable else { return }
-        try PlayerStore.noteLicense(
+        try Players.noteLicense(
             until: license.terms.notAfter,
             listVersion: request.listVersion,
             of: player,
@@ -192,15 +203,15 @@ struct LicenseDesk {
 
     /// The license of a token that the player redeemed before.
     private mutating func repeated(_ license: LicenseStore.Issued) throws -> LicenseStore.Issued {
-        guard license.endedAt == nil else { throw Self.ended }
+        guard license.endedAt == nil else { throw RuleError.licenseEnded }
         guard license.session == request.session else {
-            throw HTTPError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
+            throw RuleError(.conflict, "license.token-used", "the token was redeemed for another kind of license")
         }
         try requireOrder(of: license)
         try requireAccount(of: license)
         try noteKept(license)
         guard license.leaseUntil != nil else { return license }
-        guard isLive(license) else { throw Self.ended }
+        guard isLive(license) else { throw RuleError.licenseEnded }
         return try extended(license)
     }
 
@@ -213,7 +224,7 @@ struct LicenseDesk {
         }
         var terms = try terms(grant, isStream: isStream)
         if let end = content.end { terms.notAfter = min(end, terms.notAfter ?? end) }
-        if let end = terms.notAfter, end <= now { throw Self.ended }
+        if let end = terms.notAfter, end <= now { throw RuleError.licenseEnded }
         return LicenseStore.Issued(
             id: id,
             player: player.id,
@@ -230,25 +241,25 @@ struct LicenseDesk {
             endedAt: nil,
             endedBy: nil,
             plays: 0,
-            wrapped: try licenses.master.current.wrap(Secret.joined(content.keys.map(\.key)))
+            wrapped: try means.master.current.wrap(Secret.joined(content.keys.map(\.key)))
         )
     }
 
     func key(of content: BusinessRules.Content, in reach: ContentKeyStore.Reach) throws -> Secret {
-        let isRevoked = try PlayerStore.isRevoked(right: "kid", content.keyID.hex, in: transaction)
+        let isRevoked = try RevokedRight.key.isRevoked(content.keyID.hex, in: transaction)
         if let key = content.key, !isRevoked { return key }
         guard !isRevoked, let stored = try ContentKeyStore.key(content.keyID, of: reach, in: transaction) else {
-            throw HTTPError(
+            throw RuleError(
                 .notFound,
                 "license.key",
                 isRevoked ? "the id of the content's key was revoked" : "the key store does not have the content's key",
-                extra: [("number", .number(-4019))]
+                facts: [("number", .number(-4019))]
             )
         }
-        return try licenses.master.unwrap(stored)
+        return try means.master.unwrap(stored)
     }
 
-    private var leaseLife: Duration { licenses.settings.interval + licenses.settings.grace }
+    private var leaseLife: Duration { means.settings.interval + means.settings.grace }
 
     private func terms(_ grant: Grant, isStream: Bool) throws -> LicenseTerms {
         var terms = LicenseTerms()
@@ -269,10 +280,10 @@ struct LicenseDesk {
         return terms
     }
 
-    /// Takes a place among the streams and listeners of a subject. Streams are counted in the transaction: a counter of its own could
-    /// differ from the rows.
+    /// Takes a slot among the streams and listeners of a subject. Streams are counted in the transaction: a separate counter
+    /// could differ from the rows.
     private func takeSlot(_ license: String, of owner: String, _ order: String?) throws {
-        let (leases, countsOrders) = (licenses.leases, licenses.settings.countsOrders)
+        let (leases, countsOrders) = (means.leases, means.settings.countsOrders)
         guard leases.limit > 0 else { return }
         let subject = countsOrders ? order ?? owner : owner
         let streams = try LicenseStore.streams(
@@ -284,18 +295,18 @@ struct LicenseDesk {
         )
         switch leases.reserve(place, license, of: subject, beside: streams, at: now) {
         case .refused(let seconds):
-            throw HTTPError(
+            throw RuleError(
                 .conflict,
                 "license.concurrency",
                 "there are \(leases.limit) streams already: stop one of them",
-                headers: ["Retry-After": String(seconds)]
+                retryAfter: seconds
             )
         case .held(let ending):
             for stream in ending { try LicenseStreams.evict(stream, at: now, in: transaction) }
         }
     }
 
-    /// Counts the streams of a license message that sets a limit of its own.
+    /// Counts the streams of a license message with its own limit.
     private func takeSlot(of access: LicenseMessage.AccessControl?, countedBy token: String) throws {
         guard let access, let limit = access.concurrencyLimit, access.concurrencyMode != .none else { return }
         let bound = min(limit, 1_000_000)
@@ -306,11 +317,11 @@ struct LicenseDesk {
     private func makeRoom(for limit: Int, beside live: [String], evicts: Bool) throws {
         guard live.count >= limit else { return }
         guard evicts, limit > 0 else {
-            throw HTTPError(
+            throw RuleError(
                 .conflict,
                 "license.concurrency",
                 "there are \(live.count) streams already: stop one of them",
-                headers: ["Retry-After": String(leaseLife.components.seconds)]
+                retryAfter: leaseLife.components.seconds
             )
         }
         for oldest in live.prefix(live.count - limit + 1) {
@@ -321,26 +332,26 @@ struct LicenseDesk {
     private func own() throws -> LicenseStore.Issued {
         guard let id = request.license, let license = try LicenseStore.license(id, in: transaction), license.player == player.id
         else {
-            throw HTTPError(.notFound, "license.unknown", "the player has no such license")
+            throw RuleError(.notFound, "license.unknown", "the player has no such license")
         }
         return license
     }
 
     private mutating func renewed() throws -> LicenseStore.Issued {
         let license = try own()
-        guard isLive(license) else { throw Self.ended }
+        guard isLive(license) else { throw RuleError.licenseEnded }
         try requireOrder(of: license)
         try requireAccount(of: license)
         try noteKept(license)
         // A stream is for now: a lease that ended is not taken up again without a token.
-        if let lease = license.leaseUntil, lease <= now { throw Self.ended }
+        if let lease = license.leaseUntil, lease <= now { throw RuleError.licenseEnded }
         // A device whose number is larger than the service's comes from another history; a smaller one missed an answer.
         guard request.sequence <= license.sequence else {
-            throw HTTPError(.conflict, "license.sequence", "the player's license is newer than the one of the service")
+            throw RuleError(.conflict, "license.sequence", "the player's license is newer than the one of the service")
         }
         if reportedPlays > 0, let order = try LicenseStore.order(of: license.id, in: transaction) {
             // a rental's time of play runs on the shelf too
-            try licenses.orders.activate(order, at: now, in: transaction)
+            try means.orders.activate(order, at: now, in: transaction)
         }
         return try extended(license)
     }
@@ -352,7 +363,7 @@ struct LicenseDesk {
         let lease = license.leaseUntil.map { _ in now + leaseLife }
         guard try LicenseStore.renew(license.id, leaseUntil: lease, plays: reportedPlays, in: transaction),
             let renewed = try LicenseStore.license(license.id, in: transaction)
-        else { throw Self.ended }
+        else { throw RuleError.licenseEnded }
         effect = .renewed
         return renewed
     }
@@ -365,9 +376,6 @@ struct LicenseDesk {
         if try LicenseStore.end(license.id, by: "release", plays: reportedPlays, at: now, in: transaction) { effect = .changed }
         return try LicenseStore.license(license.id, in: transaction) ?? license
     }
-
-    static let used = HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
-    static let ended = HTTPError(.forbidden, "license.ended", "the license was given back, revoked, or has ended")
 
     /// The obligations of a token's extensions and output rules.
     private static func obligations(_ rules: BusinessRules) -> [Obligation] {

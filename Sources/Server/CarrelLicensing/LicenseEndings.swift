@@ -18,17 +18,17 @@ struct LicenseEndings: AccountParticipant {
     ) throws -> [@Sendable () -> Void] {
         switch change {
         case .suspended: try LicenseStore.suspendAll(of: account, at: now, in: transaction)
-        case .resumed: try PlayerStore.resumeRights(of: account, in: transaction)
+        case .resumed: try RevokedRight.resume(of: account, in: transaction)
         case .erased: try LicenseStore.removeAll(of: account, at: now, in: transaction)
         default: break
         }
         return []
     }
 
-    /// The accounts that the account's players had of their own.
+    /// The players' own accounts from before they were linked.
     func accounts(besides account: String, in transaction: any Transaction) throws -> [String] {
-        try PlayerStore.players(of: account, in: transaction).compactMap {
-            try AccountStore.account(named: LicenseDesk.ownAccount(of: $0.id), in: transaction)?.id
+        try Players.list(of: account, in: transaction).compactMap {
+            try Accounts.find(named: LicenseDesk.ownAccount(of: $0.id), in: transaction)?.id
         }.filter { $0 != account }
     }
 
@@ -67,8 +67,7 @@ extension LicenseStore {
     fileprivate static func suspendAll(of account: String, at now: Instant, in transaction: any Transaction) throws {
         for row in try transaction.rows(keptElsewhere, [.text(account), .instant(now)]) {
             guard let license = try license(try row.text(0), in: transaction) else { continue }
-            try PlayerStore.revokeRight(
-                "license",
+            try RevokedRight.license.revoke(
                 license.id,
                 until: license.terms.notAfter,
                 byStaff: true,

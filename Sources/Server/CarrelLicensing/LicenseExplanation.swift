@@ -27,7 +27,7 @@ struct LicenseExplanation: Sendable {
     /// The verdict of one part of the license.
     struct Finding: Sendable {
         let rule: String
-        /// `live` where the part allows the use.
+        /// `live` if the part allows the use.
         let effect: Verdict
         let reason: String
     }
@@ -45,10 +45,10 @@ struct LicenseExplanation: Sendable {
     /// Reads all parts of a license.
     ///
     /// - Parameters:
-    ///   - id: of the license.
+    ///   - id: the license's id.
     ///   - orders: the orders of titles.
     ///   - now: the time.
-    ///   - transaction: to read in.
+    ///   - transaction: the transaction.
     /// - Throws: ``ServerError`` `request.not-found`.
     init(_ id: String, _ orders: Orders, at now: Instant, in transaction: any Transaction) throws {
         guard let license = try LicenseStore.license(id, in: transaction) else {
@@ -61,7 +61,7 @@ struct LicenseExplanation: Sendable {
         let token = redemption.map { "token \($0.token), redeemed at \($0.at)" }
         add("redemption", .live, token ?? "the record of its token was deleted, 90 days after the token's end")
         if let order = try LicenseStore.order(of: id, in: transaction) { try add(order, orders, at: now, in: transaction) }
-        if try AccountStore.account(id: license.subject, in: transaction)?.isSuspended == true {
+        if try Accounts.find(id: license.subject, in: transaction)?.isSuspended == true {
             add("account", .denied, "suspended: the license works again when the account resumes")
         }
         if license.endedAt == nil, let lease = license.leaseUntil {
@@ -72,7 +72,7 @@ struct LicenseExplanation: Sendable {
                 isOver ? "not renewed before \(lease)" : "holds a place until \(lease) unless renewed"
             )
         }
-        if try PlayerStore.isRevoked(right: "license", id, in: transaction) {
+        if try RevokedRight.license.isRevoked(id, in: transaction) {
             add("revocation", .ended, "in the list of revocations: devices stop using it when they read the list")
         }
     }
@@ -104,7 +104,7 @@ struct LicenseExplanation: Sendable {
     }
 
     private mutating func addPlayer(at now: Instant, in transaction: any Transaction) throws {
-        guard let player = try PlayerStore.player(id: license.player, in: transaction) else {
+        guard let player = try Players.find(license.player, in: transaction) else {
             return add("player", .ended, "\(license.player) was deleted after its certificate ended")
         }
         if let revokedAt = player.revokedAt {
@@ -142,7 +142,7 @@ struct LicenseExplanation: Sendable {
 
     var json: JSON {
         [
-            "verdict": .string(verdict.rawValue), "license": LicensingRoutes.json(license), "account": .string(license.subject),
+            "verdict": .string(verdict.rawValue), "license": license.json, "account": .string(license.subject),
             "plays": .integer(license.plays),
             "findings": .array(
                 findings.map {

@@ -11,7 +11,8 @@ import CarrelOrders
 import CarrelStore
 import CarrelWebAPI
 
-/// A reader's licenses; for staff an account's streams, a player's redemptions and its denials, and why a license is as it is.
+/// A reader's licenses; for staff an account's streams, a player's redemptions and its denials, and the reasons for a license's
+/// state.
 struct LicenseListRoutes: Sendable {
     let licenses: Licenses
     let database: any Database
@@ -23,15 +24,6 @@ struct LicenseListRoutes: Sendable {
 
     private static let redemptionLimit = 100
 
-    /// Tells a player without records from one that is unknown; records outlive their player.
-    ///
-    /// - Throws: ``ServerError`` `request.not-found`.
-    static func requirePlayer(_ id: String, in transaction: any Transaction) throws {
-        guard try PlayerStore.player(id: id, in: transaction) != nil else {
-            throw ServerError(.notFound, "there is no such player")
-        }
-    }
-
     func add(to router: inout Router) {
         router.on(.get, "v1/licenses") { request, _ in
             let account = try await callers.owner(request).account.id
@@ -39,7 +31,7 @@ struct LicenseListRoutes: Sendable {
             let found = try await database.read {
                 try LicenseLists.licenses(ofSubject: account, after: page.after, limit: page.limit, in: $0)
             }
-            return .json(.object(page.json("licenses", found, LicensingRoutes.json) { ($0.issuedAt, $0.id) })).unstored
+            return .json(.object(page.json("licenses", found, \.json) { ($0.issuedAt, $0.id) })).unstored
         }
         router.on(.delete, "v1/licenses/{license}") { request, parameters in
             let account = try await callers.owner(request).account.id
@@ -52,18 +44,18 @@ struct LicenseListRoutes: Sendable {
             let player = parameters["player"]
             let found = try await database.read { transaction in
                 let found = try LicenseLists.redemptions(of: player, limit: Self.redemptionLimit, in: transaction)
-                if found.isEmpty { try Self.requirePlayer(player, in: transaction) }
+                if found.isEmpty { try Players.require(player, in: transaction) }
                 return found
             }
-            return .json(["redemptions": .array(found.map(LicensingRoutes.json))]).unstored
+            return .json(["redemptions": .array(found.map(\.json))]).unstored
         }
         router.on(.get, "admin/v1/players/{player}/denials") { request, parameters in
             try await callers.require(request, .manageLicenses)
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             let player = parameters["player"]
             (filter.about, filter.action, filter.limit) = (player, "license.deny", LicenseDenial.limit)
             let entries = try await audit.list(filter)
-            if entries.isEmpty { try await database.read { try Self.requirePlayer(player, in: $0) } }
+            if entries.isEmpty { _ = try await database.read { try Players.require(player, in: $0) } }
             return .json(["denials": .array(entries.map { LicenseDenial(entry: $0).json })]).unstored
         }
         router.on(.get, "admin/v1/licenses/{license}/explanation") { request, parameters in
@@ -71,7 +63,7 @@ struct LicenseListRoutes: Sendable {
             let (id, now) = (parameters["license"], clock.now)
             var explanation = try await database.read { [orders] in try LicenseExplanation(id, orders, at: now, in: $0) }
             // those of the license's player since it has the license
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             (filter.about, filter.action, filter.limit) = (explanation.license.player, "license.deny", 5)
             filter.since = explanation.license.issuedAt
             explanation.denials = try await audit.list(filter).map { LicenseDenial(entry: $0) }
@@ -81,7 +73,7 @@ struct LicenseListRoutes: Sendable {
             try await callers.require(request, .readAccounts)
             let (account, now) = (parameters["account"], clock.now)
             let (held, limit, wait) = try await leases.usage(of: account, at: now)
-            // with order URLs the places of titles are those of their orders; they are the account's streams all the same
+            // with order URLs, titles count towards the streams of their orders; they are still the account's streams
             let streams = try await database.read {
                 try LicenseStore.streams(of: account, countsOrders: false, at: now, limit: 2000, in: $0).count
             }

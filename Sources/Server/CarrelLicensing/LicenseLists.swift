@@ -46,7 +46,7 @@ enum LicenseLists {
         try transaction.rows(redemptionsOfPlayer, [.text(player), .integer(Int64(limit))]).map(redemption)
     }
 
-    /// The redemption that a license was issued for; nil where it was deleted.
+    /// The redemption that a license was issued for; nil if it was deleted.
     static func redemption(of license: LicenseStore.Issued, in transaction: any Transaction) throws -> LicenseStore.Redemption? {
         try transaction.row(redemptionsOfLicense, [.text(license.player), .text(license.id)]).map(redemption)
     }

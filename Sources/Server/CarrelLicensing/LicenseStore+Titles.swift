@@ -17,13 +17,13 @@ extension LicenseStore {
         try transaction.row(orderOf, [.text(license)])?.textIfPresent(0)
     }
 
-    /// Ends the licenses of an order, and adds those that devices keep to what is revoked.
+    /// Ends the licenses of an order, and revokes licenses that devices store.
     static func endAll(ofOrder order: String, byStaff: Bool, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(liveOfOrder, [.text(order)]).map { try $0.text(0) }
         try endAll(ids, by: "order", byStaff: byStaff, at: now, in: transaction)
     }
 
-    /// Ends the licenses that a player has as a device of an account, and adds those that it keeps to what is revoked.
+    /// Ends a player's licenses as a device of an account, and revokes its stored licenses.
     static func endAll(of player: String, for account: String, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(liveOfPlayer, [.text(player), .text(account)]).map { try $0.text(0) }
         try endAll(ids, by: "deregistration", at: now, in: transaction)
@@ -45,15 +45,14 @@ extension LicenseStore {
         }
     }
 
-    /// Adds a license to what is revoked, until its end.
+    /// Revokes a license until its end.
     static func revoke(
         _ license: Issued,
         byStaff: Bool = false,
         at now: Instant,
         in transaction: any Transaction
     ) throws {
-        try PlayerStore.revokeRight(
-            "license",
+        try RevokedRight.license.revoke(
             license.id,
             until: license.terms.notAfter,
             byStaff: byStaff,
@@ -62,7 +61,7 @@ extension LicenseStore {
         )
     }
 
-    /// Ends a license for staff, also one that had ended: its token is redeemed no more.
+    /// Ends a license for staff, even if it had ended: its token can no longer be redeemed.
     static func endForStaff(_ license: Issued, at now: Instant, in transaction: any Transaction) throws {
         try transaction.run(revoke, [.text(license.id), .instant(now)])
         try revoke(license, byStaff: true, at: now, in: transaction)
@@ -108,7 +107,7 @@ extension LicenseStore {
         }
     }
 
-    /// Removes an operator's key; whether there was one.
+    /// Removes an operator's key; returns whether it existed.
     static func removeCommunicationKey(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
         try transaction.run(removeCommunicationKey, [.text(id.hex)]) > 0
     }

@@ -55,7 +55,7 @@ package enum LicenseStore {
     static let leases = SQL(
         "SELECT id, issued_at, lease_until FROM licenses WHERE subject = $1 AND lease_until > $2 ORDER BY issued_at, id LIMIT $3"
     )
-    /// The same where an order's streams are counted for the order, and all others for their subject.
+    /// The same if an order's streams are counted for the order, and all others for their subject.
     static let leasesOfOrder = SQL(
         """
         SELECT id, issued_at, lease_until FROM licenses
@@ -185,7 +185,7 @@ package enum LicenseStore {
         package let terms: LicenseTerms
         package let obligations: [Obligation]
         package let keyIDs: [KeyID]
-        /// The names of the usage policies of keys that have one.
+        /// The names of the usage policies of keys.
         package var policies: [KeyID: String] = [:]
         package let issuedAt: Instant
         package let leaseUntil: Instant?
@@ -205,7 +205,7 @@ package enum LicenseStore {
         package let at: Instant
         package let contentID: String
         package let cookie: String?
-        /// The back-office key that asked for the token; nil for staff, and in lists.
+        /// The back-office key that requested the token; nil for staff, and in lists.
         var issuer: String?
     }
 
@@ -240,7 +240,7 @@ package enum LicenseStore {
         return try transaction.rows(byPlayer, [.text(player)] + start).map(issued)
     }
 
-    /// Renews a license that has not ended; whether there is one.
+    /// Renews a license that has not ended; returns whether it exists.
     static func renew(_ id: String, leaseUntil: Instant?, plays: Int, in transaction: any Transaction) throws -> Bool {
         try transaction.run(renew, [.text(id), .instant(leaseUntil), .integer(Int64(plays))]) > 0
     }
@@ -252,14 +252,14 @@ package enum LicenseStore {
         try transaction.run(end, [.text(id), .instant(now), .text(cause), .integer(Int64(plays))]) > 0
     }
 
-    /// The licenses of a subject that hold a slot, the oldest first.
+    /// Reads the licenses of a subject that hold a slot, the oldest first.
     ///
     /// - Parameters:
-    ///   - subject: an account, or a player; an order where `countsOrders`.
+    ///   - subject: an account, or a player; an order if `countsOrders`.
     ///   - countsOrders: whether the streams of an order are counted for the order, not for its account.
     ///   - now: the time.
-    ///   - limit: how many at most.
-    ///   - transaction: to read in.
+    ///   - limit: the maximum number.
+    ///   - transaction: the transaction.
     /// - Returns: the streams.
     /// - Throws: the database's error.
     static func streams(

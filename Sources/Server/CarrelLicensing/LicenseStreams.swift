@@ -5,13 +5,13 @@ import CarrelBytes
 import CarrelOrders
 import CarrelStore
 
-/// The streams of licenses, for the one limit of a subject's streams and listeners.
+/// The streams of licenses, for the common limit of a subject's streams and listeners.
 struct LicenseStreams: StreamLedger {
     let database: any Database
     /// Whether the streams of an order are counted for the order.
     let countsOrders: Bool
 
-    /// Streams of one subject that are read at most.
+    /// The maximum number of streams read for one subject.
     private static let limit = 2000
 
     func streams(of subject: String, at now: Instant) async throws -> [CountedStream] {
@@ -26,7 +26,7 @@ struct LicenseStreams: StreamLedger {
         }
     }
 
-    /// Ends a stream that lost its place to a newer one.
+    /// Ends a stream that lost its slot to a newer stream.
     static func evict(_ license: String, at now: Instant, in transaction: any Transaction) throws {
         guard try LicenseStore.end(license, by: "evicted", at: now, in: transaction) else { return }
         try AuditStore.append(

@@ -11,6 +11,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelStore
 import CarrelTokens
+import CarrelWebAPI
 
 /// Tokens of registration and deregistration: a portal joins players to its users, and takes them away.
 extension Licenses {
@@ -33,13 +34,13 @@ extension Licenses {
 
     /// Redeems a token of registration or deregistration.
     ///
-    /// A portal's user is the account of that name, which is made where there is none, as an order does.
+    /// A portal's user is the account of that name, which is created if it does not exist, like for an order.
     ///
     /// - Parameters:
-    ///   - text: the request as it came: a ``KeyRequest`` for `register` or `deregister`.
-    ///   - requestID: for the audit log.
+    ///   - text: the request as received: a ``KeyRequest`` for `register` or `deregister`.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the player's link.
-    /// - Throws: ``HTTPError`` with a code `license.…`, `registration.…` or `personalization.…`.
+    /// - Throws: ``RuleError`` with a code `license.…`, `registration.…` or `personalization.…`.
     func register(_ text: String, requestID: String) async throws -> Registration {
         let (asked, keys) = try await verified(text)
         let (request, now) = (asked.request, asked.now)
@@ -49,15 +50,15 @@ extension Licenses {
             switch request.session {
             case .register: kind = .registration
             case .deregister: kind = .deregistration
-            default: throw HTTPError(.badRequest, "license.request", "licenses are asked for at /v1/license")
+            default: throw RuleError(.invalid, "license.request", "licenses are asked for at /v1/license")
             }
             let nonce = try admitted(request).nonce
             guard let token = request.token else {
-                throw HTTPError(.forbidden, "license.token", "a registration needs a token")
+                throw RuleError(.forbidden, "license.token", "a registration needs a token")
             }
             let rules = try await Self.refusing { try await tokens.registration(of: token, as: kind, at: now) }
-            guard let user = rules.user?.id else { throw HTTPError(.forbidden, "license.token", "the token names no user") }
-            let fresh = Account(id: Random.uuid(), name: try Accounts.checkedName(user))
+            guard let user = rules.user?.id else { throw RuleError(.forbidden, "license.token", "the token names no user") }
+            let fresh = Account(id: Random.uuid(), name: try Account.checkedName(user))
             let player = try await database.write { transaction in
                 let player = try active(asked.player.id, using: nonce, in: transaction)
                 return kind == .registration
@@ -80,14 +81,14 @@ extension Licenses {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> Player {
-        let account = try AccountStore.findOrInsert(user, at: now, in: transaction)
+        let account = try Accounts.findOrCreate(user, at: now, in: transaction)
         if try LicenseStore.redemption(of: rules.idText, by: player.id, in: transaction) != nil {
             // a repeat finds its link; one that was removed since then needs another token
-            guard player.account == account.id else { throw Self.used }
+            guard player.account == account.id else { throw RuleError.licenseTokenUsed }
             return player
         }
         try redeem(rules, by: player, at: now, in: transaction)
-        let linked = try personalizations.link(player, to: account.id, at: now, in: transaction)
+        let linked = try means.personalizations.link(player, to: account.id, at: now, in: transaction)
         try AuditStore.append(actor.entry("player.register", on: player.id, at: now, reason: account.id), in: transaction)
         return linked
     }
@@ -101,16 +102,16 @@ extension Licenses {
         in transaction: any Transaction
     ) throws -> Player {
         if try LicenseStore.redemption(of: rules.idText, by: player.id, in: transaction) != nil {
-            guard player.account == nil else { throw Self.used }
+            guard player.account == nil else { throw RuleError.licenseTokenUsed }
             return player
         }
         guard let linked = player.account else { return player }
-        guard try AccountStore.account(named: user, in: transaction)?.id == linked else {
-            throw HTTPError(.conflict, "registration.user", "the player belongs to another user")
+        guard try Accounts.find(named: user, in: transaction)?.id == linked else {
+            throw RuleError(.conflict, "registration.user", "the player belongs to another user")
         }
         try redeem(rules, by: player, at: now, in: transaction)
         try LicenseStore.endAll(of: player.id, for: linked, at: now, in: transaction)
-        let free = try personalizations.unlink(player, at: now, in: transaction)
+        let free = try means.personalizations.unlink(player, at: now, in: transaction)
         try AuditStore.append(actor.entry("player.deregister", on: player.id, at: now, reason: linked), in: transaction)
         return free
     }
@@ -118,7 +119,9 @@ extension Licenses {
     /// Counts the redemption of a token that no license comes of.
     private func redeem(_ rules: BusinessRules, by player: Player, at now: Instant, in transaction: any Transaction) throws {
         let (token, limit) = (rules.idText, rules.redemptions)
-        guard try !LicenseStore.isUsedUp(token, limit: limit, byOthersThan: player.id, in: transaction) else { throw Self.used }
+        guard try !LicenseStore.isUsedUp(token, limit: limit, byOthersThan: player.id, in: transaction) else {
+            throw RuleError.licenseTokenUsed
+        }
         try LicenseStore.insert(
             LicenseStore.Redemption(
                 token: rules.idText,
@@ -133,6 +136,4 @@ extension Licenses {
             in: transaction
         )
     }
-
-    private static let used = HTTPError(.conflict, "license.token-used", "the token was redeemed as often as it may be")
 }

@@ -8,6 +8,7 @@ import CarrelHTTP
 package import CarrelRights
 import CarrelStore
 import CarrelTokens
+import CarrelWebAPI
 
 /// The proof by which a caller of the rights location is known.
 package enum RightsCaller: Sendable {
@@ -18,26 +19,26 @@ package enum RightsCaller: Sendable {
 }
 
 extension Licenses {
-    /// Redeems the token of a stream for a license of the caller, which is not to be kept.
+    /// Redeems the token of a stream for a license of the caller, which must not be stored.
     ///
     /// - Parameters:
     ///   - token: the text of the token.
-    ///   - caller: the proof of who asks.
-    ///   - requestID: for the audit log.
+    ///   - caller: the caller with its proof.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the signed license. It repeats the digest and the id of the proof; with a certificate, the digest of the token and no nonce.
-    /// - Throws: ``HTTPError`` with a code `license.…` or `personalization.…`.
+    /// - Throws: ``RuleError`` with a code `license.…` or `personalization.…`.
     package func redeem(_ token: String, of caller: RightsCaller, requestID: String) async throws -> String {
         let now = clock.now.wholeSecond
         let keys = try await authority.keys()
         guard let player = try await player(caller, keys, at: now) else {
-            throw Self.notPersonalized(.unauthorized, headers: RightsRoutes.challenge)
+            throw RuleError.licenseNotPersonalized(.unauthenticated)
         }
         try throttle(player, at: now)
         let actor = AuditActor(player.account ?? player.id, requestID: requestID)
         return try await recordingDenial("license.deny", of: player.id, by: actor, at: now) {
             let grant = try await opened(token, at: now)
             guard grant.message == nil, grant.rules.kind == .ms3 else {
-                throw HTTPError(.forbidden, "license.not-stream", "the token is for a license: redeem it at /v1/license")
+                throw RuleError(.forbidden, "license.not-stream", "the token is for a license: redeem it at /v1/license")
             }
             var (digest, nonce, once) = (SHA256.hash(Array(token.utf8).rawSpan), "", Once?.none)
             if case .proof(let proof) = caller {
@@ -46,11 +47,10 @@ extension Licenses {
                     bytes: SHA256.hash(Array("\(proof.thumbprint) \(proof.id)".utf8).rawSpan),
                     // nodes differ by seconds
                     end: proof.issuedAt + DPoPProof.tolerance + .seconds(60),
-                    refusal: HTTPError(
-                        .unauthorized,
+                    refusal: RuleError(
+                        .unauthenticated,
                         "license.proof-used",
-                        "the proof was used before: make another",
-                        headers: RightsRoutes.challenge
+                        "the proof was used before: make another"
                     )
                 )
             }
@@ -74,11 +74,11 @@ extension Licenses {
         case .certificate(let der):
             guard let certificate = try? keys.document.player(der, root: keys.root, at: now) else { return nil }
             let thumbprint = certificate.certificate.thumbprint
-            let found = try await database.read { try PlayerStore.player(thumbprint: thumbprint, at: now, in: $0) }
+            let found = try await database.read { try Players.find(certificate: thumbprint, at: now, in: $0) }
             return found?.player.id == certificate.player ? found?.player : nil
         case .proof(let proof):
             let thumbprint = proof.thumbprint
-            let found = try await database.read { try PlayerStore.player(signingKey: thumbprint, in: $0) }
+            let found = try await database.read { try Players.find(signingKey: thumbprint, in: $0) }
             return found.flatMap { now < $0.expiresAt ? $0 : nil }
         }
     }

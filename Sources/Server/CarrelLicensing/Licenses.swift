@@ -11,41 +11,26 @@ import CarrelRights
 import CarrelStore
 import CarrelThrottling
 import CarrelTokens
+import CarrelWebAPI
 
-/// Issues licenses to players: for a token, once; renews them, takes them back, revokes them.
+/// Issues licenses to players: once per token; renews, returns and revokes them.
 package struct Licenses: Sendable {
-    /// The operator's settings of licenses.
-    package struct Settings: Sendable {
-        /// How often a stream is renewed, and how long it may be late.
-        package var interval = Duration.seconds(300)
-        package var grace = Duration.seconds(60)
-        /// Whether the streams of an order are counted for the order, as its listeners are, and not for its account.
-        package var countsOrders = false
-
-        package init() {}
-    }
-
     let authority: Authority
-    let personalizations: Personalizations
     let database: any Database
     let clock: any WallClock
-    let master: MasterKeyring.Shared
     let tokens: Tokens
-    /// The places of streams: those of licenses and of listeners together.
-    let leases: Leases
-    let orders: Orders
+    let means: LicenseDesk.Means
     let audit: AuditFold
     let limiter: TokenBucketLimiter
-    let settings: Settings
 
-    /// Answers a request for keys.
+    /// Issues the license for a key request.
     ///
     /// - Parameters:
-    ///   - text: as it came.
-    ///   - message: a license message that came beside it, as its token.
-    ///   - requestID: for the audit log.
+    ///   - text: the request as received.
+    ///   - message: the token of a license message sent with it.
+    ///   - requestID: the request's id for the audit log.
     /// - Returns: the signed license.
-    /// - Throws: ``HTTPError`` with a code `license.…`.
+    /// - Throws: ``RuleError`` with a code `license.…`.
     package func answer(_ text: String, message: String? = nil, requestID: String) async throws -> String {
         let (asked, keys) = try await verified(text)
         let (request, player, now) = (asked.request, asked.player, asked.now)
@@ -53,13 +38,13 @@ package struct Licenses: Sendable {
         return try await recordingDenial("license.deny", of: player.id, by: actor, at: now) {
             let (version, nonce) = try admitted(request)
             guard message == nil || request.token == nil || request.token == message else {
-                throw HTTPError(.badRequest, "license.token", "the request has a token, and another license message beside it")
+                throw RuleError(.invalid, "license.token", "the request has a token, and another license message beside it")
             }
             var grant: Grant?
             if request.session == .stream || request.session == .persist, let token = request.token ?? message {
                 grant = try await opened(token, at: now)
             }
-            let once = Once(bytes: nonce.bytes, end: nonce.end, refusal: Self.nonce)
+            let once = Once(bytes: nonce.bytes, end: nonce.end, refusal: RuleError.licenseNonce)
             let outcome = try await decided(request, player, grant, once, by: actor, at: now)
             return try signed(outcome, request, digest: asked.digest, version: version, keys, at: now)
         }
@@ -81,41 +66,31 @@ package struct Licenses: Sendable {
         do throws(RightsError) {
             sealed = try KeyRequest.Unverified(text, environment: keys.environment, keys: keys.agreement)
         } catch {
-            throw HTTPError(.badRequest, "license.request", error.message)
+            throw RuleError(.invalid, "license.request", error.message)
         }
-        let found = try await database.readBriefly { try PlayerStore.player(thumbprint: sealed.certificate, at: now, in: $0) }
-        guard let found else { throw Self.notPersonalized(.forbidden) }
+        let found = try await database.readBriefly { try Players.find(certificate: sealed.certificate, at: now, in: $0) }
+        guard let found else { throw RuleError.licenseNotPersonalized() }
         let request: KeyRequest
         do throws(RightsError) {
             request = try sealed.verified(by: PlayerCertificate.key(ofKnown: found.certificate))
         } catch {
-            throw HTTPError(.forbidden, "license.request", error.message)
+            throw RuleError(.forbidden, "license.request", error.message)
         }
         try throttle(found.player, at: now)
         return (Asked(request: request, player: found.player, digest: sealed.digest, now: now), keys)
     }
 
-    static func notPersonalized(_ status: HTTPStatus, headers: HTTPFields = [:]) -> HTTPError {
-        HTTPError(
-            status,
-            "license.not-personalized",
-            "the certificate is not one of this service, or has expired: personalise the device",
-            extra: [("number", .number(-4001))],
-            headers: headers
-        )
-    }
-
-    func throttle(_ player: Player, at now: Instant) throws(HTTPError) {
+    func throttle(_ player: Player, at now: Instant) throws(RuleError) {
         guard let wait = limiter.take(player.id, at: now) else { return }
-        throw HTTPError(
-            .tooManyRequests,
+        throw RuleError(
+            .throttled,
             "license.throttled",
             "there were too many requests of this player",
-            headers: ["Retry-After": String(max(1, wait.components.seconds))]
+            retryAfter: max(1, wait.components.seconds)
         )
     }
 
-    /// Does something for a verified player, and records it where it is denied.
+    /// Performs an action for a verified player, and records denials.
     func recordingDenial<Result>(
         _ action: String,
         of player: String,
@@ -125,8 +100,8 @@ package struct Licenses: Sendable {
     ) async throws -> Result {
         do {
             return try await body()
-        } catch let error as HTTPError {
-            try await audit.recordRefused(action, of: player, by: actor, at: now, reason: error.code)
+        } catch let error as RuleError {
+            try await audit.recordRefused(action, of: player, by: actor, at: now, reason: error.code.identifier)
             throw error
         }
     }
@@ -135,20 +110,20 @@ package struct Licenses: Sendable {
     struct Once: Sendable {
         let bytes: [UInt8]
         let end: Instant
-        let refusal: HTTPError
+        let refusal: RuleError
     }
 
     /// Decides on a verified request.
     ///
     /// - Parameters:
-    ///   - request: the wish.
-    ///   - known: the player that sent it.
-    ///   - grant: of the token; nil without one.
-    ///   - once: the request's number; nil where the client proved its key in the connection's handshake.
+    ///   - request: the verified key request.
+    ///   - known: the player of the request.
+    ///   - grant: the grant of the token; nil without a token.
+    ///   - once: the request's number; nil if the client proved its key in the connection's handshake.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the license and its player.
-    /// - Throws: ``HTTPError`` with the reason for a refusal.
+    /// - Throws: ``RuleError`` with the reason for a refusal.
     func decided(
         _ request: KeyRequest,
         _ known: Player,
@@ -157,18 +132,18 @@ package struct Licenses: Sendable {
         by actor: AuditActor,
         at now: Instant
     ) async throws -> Outcome {
-        let place = leases.reservation()
+        let place = means.leases.reservation()
         var isCommitted = false
-        defer { leases.settle(place, isCommitted: isCommitted) }
+        defer { means.leases.settle(place, isCommitted: isCommitted) }
         let outcome = try await database.write { transaction in
-            guard let player = try PlayerStore.player(id: known.id, in: transaction) else {
-                throw Self.notPersonalized(.forbidden)
+            guard let player = try Players.find(known.id, in: transaction) else {
+                throw RuleError.licenseNotPersonalized()
             }
             try Personalizations.requireActive(player)
-            if let once, try !PlayerStore.use(nonce: once.bytes, until: once.end, in: transaction) { throw once.refusal }
-            var desk = LicenseDesk(self, player, request, by: actor, place, at: now, transaction)
+            if let once, try !Challenges.use((once.bytes, once.end), in: transaction) { throw once.refusal }
+            var desk = LicenseDesk(means, player, request, by: actor, place, at: now, transaction)
             let issued = try desk.issued(for: grant)
-            var repeated: Audit.Entry?
+            var repeated: AuditEntry?
             if desk.effect != .none {
                 let content = try desk.ownContent ?? LicenseStore.content(of: issued, in: transaction)
                 let entry = actor.entry("license.\(desk.action)", on: issued.id, at: now, reason: content)
@@ -178,22 +153,22 @@ package struct Licenses: Sendable {
                 issued: issued,
                 repeated: repeated,
                 player: desk.player,
-                revocations: Int(try PlayerStore.revocationNumber(in: transaction)),
+                revocations: Int(try Players.revocationNumber(in: transaction)),
                 counted: try counted(issued, in: transaction)
             )
         }
         isCommitted = true
-        // an app may renew as often as it is answered: repeats fold
+        // an app may renew as often as it likes: repeats are folded
         if let entry = outcome.repeated {
             try await audit.record(entry.action, on: entry.subject, by: actor, at: now, reason: entry.reason)
         }
-        if request.session == .release { leases.noteEnd(of: outcome.counted) }
+        if request.session == .release { means.leases.noteEnd(of: outcome.counted) }
         return outcome
     }
 
-    /// The subject whose places a license takes: with order URLs, its order.
+    /// The subject whose slots a license takes: with order URLs, its order.
     private func counted(_ license: LicenseStore.Issued, in transaction: any Transaction) throws -> String {
-        let order = settings.countsOrders ? try LicenseStore.order(of: license.id, in: transaction) : nil
+        let order = means.settings.countsOrders ? try LicenseStore.order(of: license.id, in: transaction) : nil
         return order ?? license.subject
     }
 
@@ -201,7 +176,7 @@ package struct Licenses: Sendable {
     struct Outcome: Sendable {
         let issued: LicenseStore.Issued
         /// The audit entry of a renewal, which may fold; nil for others.
-        let repeated: Audit.Entry?
+        let repeated: AuditEntry?
         let player: Player
         let revocations: Int
         /// The subject whose places it takes.
@@ -211,21 +186,23 @@ package struct Licenses: Sendable {
     /// The version to answer in, and the nonce, which is not used yet.
     func admitted(_ request: KeyRequest) throws -> (version: Int, nonce: Challenges.Nonce) {
         guard let version = request.versions.filter({ KeyRequest.versions.contains($0) }).max() else {
-            throw HTTPError(
-                .badRequest,
+            throw RuleError(
+                .invalid,
                 "license.version",
                 "the player speaks no version of the protocol that this service speaks"
             )
         }
-        guard let nonce = personalizations.challenges.read(request.nonce, at: clock.now) else { throw Self.nonce }
+        guard let nonce = means.personalizations.challenges.read(request.nonce, at: clock.now) else {
+            throw RuleError.licenseNonce
+        }
         return (version, nonce)
     }
 
-    /// The player as it is now, which is active, once for each nonce.
+    /// Reads the player, which must be active; each nonce is accepted once.
     func active(_ id: String, using nonce: Challenges.Nonce, in transaction: any Transaction) throws -> Player {
-        guard let player = try PlayerStore.player(id: id, in: transaction) else { throw Self.nonce }
+        guard let player = try Players.find(id, in: transaction) else { throw RuleError.licenseNonce }
         try Personalizations.requireActive(player)
-        guard try PlayerStore.use(nonce: nonce.bytes, until: nonce.end, in: transaction) else { throw Self.nonce }
+        guard try Challenges.use((nonce.bytes, nonce.end), in: transaction) else { throw RuleError.licenseNonce }
         return player
     }
 
@@ -233,7 +210,7 @@ package struct Licenses: Sendable {
         try await Self.refusing { try await tokens.grant(of: token, from: Self.address, at: now) }
     }
 
-    /// The address of the client whose request is being answered.
+    /// The address of the current request's client.
     private static var address: IPAddress? {
         guard case .network(let text, _) = Peer.current else { return nil }
         return IPAddress(text)
@@ -244,7 +221,7 @@ package struct Licenses: Sendable {
         do {
             return try await open()
         } catch let error as RightsError {
-            throw HTTPError(.forbidden, error.code == .expired ? "license.token-expired" : "license.token", error.message)
+            throw RuleError(.forbidden, error.code == .expired ? "license.token-expired" : "license.token", error.message)
         }
     }
 
@@ -258,7 +235,7 @@ package struct Licenses: Sendable {
     ) throws -> String {
         let (issued, player) = (outcome.issued, outcome.player)
         let point = try P256.PublicKey(x: Array(player.agreementPoint.prefix(32)), y: Array(player.agreementPoint.suffix(32)))
-        let secret = try master.unwrap(issued.wrapped)
+        let secret = try means.master.unwrap(issued.wrapped)
         var list: [License.Key] = []
         let isWanted = issued.endedAt == nil
         for (index, id) in issued.keyIDs.enumerated() where isWanted && (request.keyIDs.isEmpty || request.keyIDs.contains(id)) {
@@ -268,7 +245,7 @@ package struct Licenses: Sendable {
         }
         let isStream = issued.leaseUntil != nil
         var terms = issued.terms
-        if isStream { terms.renewAt = now + settings.interval }
+        if isStream { terms.renewAt = now + means.settings.interval }
         return License(
             id: issued.id,
             sequence: issued.sequence,
@@ -286,15 +263,9 @@ package struct Licenses: Sendable {
             version: version,
             offered: request.versions,
             session: isStream ? issued.id : nil,
-            heartbeat: isStream ? Int(settings.interval.components.seconds) : nil
+            heartbeat: isStream ? Int(means.settings.interval.components.seconds) : nil
         ).signed(by: keys.license)
     }
-
-    static let nonce = HTTPError(
-        .badRequest,
-        "license.nonce",
-        "the nonce is not one of this service, was used, or is too old: ask for another"
-    )
 
     /// Records that a token was made.
     func noteToken(_ rules: BusinessRules, by actor: AuditActor) async throws {
@@ -305,16 +276,16 @@ package struct Licenses: Sendable {
     package func list(of player: String?, after: (Instant, String)?, limit: Int) async throws -> [LicenseStore.Issued] {
         try await database.read { transaction in
             let found = try LicenseStore.licenses(of: player, after: after, limit: limit, in: transaction)
-            if let player, found.isEmpty, after == nil { try LicenseListRoutes.requirePlayer(player, in: transaction) }
+            if let player, found.isEmpty, after == nil { try Players.require(player, in: transaction) }
             return found
         }
     }
 
-    /// Revokes a license: it is renewed no more, and players learn of it with the list of what is revoked.
+    /// Revokes a license: it can no longer be renewed, and players learn of it from the revocation list.
     ///
     /// - Parameters:
     ///   - id: the license.
-    ///   - account: the reader that does it, whose license it must be; nil for staff.
+    ///   - account: the acting reader, who must own the license; nil for staff.
     ///   - actor: the actor for the audit log.
     /// - Returns: the license after the change.
     /// - Throws: ``ServerError`` `request.not-found`.
@@ -333,11 +304,11 @@ package struct Licenses: Sendable {
             try AuditStore.append(actor.entry("license.revoke", on: id, at: now, reason: content), in: transaction)
             return (try LicenseStore.license(id, in: transaction) ?? license, try counted(license, in: transaction))
         }
-        leases.noteEnd(of: place)
+        means.leases.noteEnd(of: place)
         return revoked
     }
 
-    /// The redemptions of tokens that a back-office key asked for, or of all tokens, the newest first.
+    /// The redemptions of tokens requested by a back-office key, or of all tokens, the newest first.
     package func redemptions(
         issuer: String? = nil,
         cookie: String?,

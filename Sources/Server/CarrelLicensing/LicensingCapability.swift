@@ -24,17 +24,17 @@ package struct LicensingCapability: Capability {
     private let settings: Settings
     private let limiter: TokenBucketLimiter
 
-    /// Requests for licenses of one network in a minute: a thousand streams are renewed in five.
+    /// The limit of license requests per network and minute: a thousand streams are renewed in five minutes.
     private static let networkLimit = 1200
-    /// Requests for licenses of one player in a minute.
+    /// The limit of license requests per player and minute.
     private static let playerLimit = 60
 
     /// The operator's settings of tokens and licenses.
     package struct Settings: Sendable {
-        package var licenses = Licenses.Settings()
+        package var licenses = LicenseSettings()
         /// The public URL of the server, without a slash at the end.
         package var publicURL: String?
-        /// Host and port of the listener that asks clients for a certificate, where its port is known beforehand.
+        /// Host and port of the listener that requests client certificates, if its port is known beforehand.
         package var rightsListener: String?
         /// Whether an authenticator in a query is refused.
         package var refusesQuerySecrets = false
@@ -54,16 +54,18 @@ package struct LicensingCapability: Capability {
         tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
         licenses = Licenses(
             authority: authority.authority,
-            personalizations: authority.personalizations,
             database: context.database,
             clock: context.clock,
-            master: context.master,
             tokens: tokens,
-            leases: leases,
-            orders: orders.orders,
+            means: LicenseDesk.Means(
+                personalizations: authority.personalizations,
+                orders: orders.orders,
+                leases: leases,
+                master: context.master,
+                settings: settings.licenses
+            ),
             audit: audit.fold,
-            limiter: TokenBucketLimiter(perMinute: Self.playerLimit),
-            settings: settings.licenses
+            limiter: TokenBucketLimiter(perMinute: Self.playerLimit)
         )
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
         rightsLocation = RightsLocation(publicURL: settings.publicURL, listener: settings.rightsListener)
@@ -118,15 +120,15 @@ package struct LicensingCapability: Capability {
             licenses: licenses,
             database: context.database,
             audit: audit,
-            leases: licenses.leases,
-            orders: licenses.orders,
+            leases: licenses.means.leases,
+            orders: licenses.means.orders,
             callers: accounts.callers,
             clock: context.clock
         ).add(to: &router)
         addRights(to: &router)
     }
 
-    /// Adds the rights location alone: for a listener that asks clients for a certificate, and has nothing else.
+    /// Adds only the rights location, for the listener that requests client certificates.
     package func addRights(to router: inout Router) {
         RightsRoutes(licenses: licenses, location: rightsLocation, clock: context.clock, limiter: limiter).add(to: &router)
     }
@@ -145,9 +147,9 @@ package struct LicensingCapability: Capability {
         [
             PersonalData.Member("licenses", holdsSubjects: true) { person, transaction in
                 // what a device did before it was linked is its reader's too
-                let players = try PlayerStore.players(of: person.account, in: transaction)
+                let players = try Players.list(of: person.account, in: transaction)
                 return try ([person.account] + players.map { "player:\($0.id)" }).flatMap { subject in
-                    try LicenseStore.licenses(ofSubject: subject, in: transaction).map(LicensingRoutes.json)
+                    try LicenseStore.licenses(ofSubject: subject, in: transaction).map(\.json)
                 }
             }
         ]

@@ -98,11 +98,11 @@ struct LicensingRoutes: Sendable {
             try await callers.require(request, .manageLicenses)
             let page = try ListPage(request.query)
             let found = try await licenses.list(of: request.query["player"], after: page.after, limit: page.limit)
-            return .json(.object(page.json("licenses", found, Self.json) { ($0.issuedAt, $0.id) })).unstored
+            return .json(.object(page.json("licenses", found, \.json) { ($0.issuedAt, $0.id) })).unstored
         }
         router.on(.post, "admin/v1/licenses/{license}/revoke") { request, parameters in
             let actor = try await callers.require(request, .manageLicenses)
-            return .json(Self.json(try await licenses.revoke(parameters["license"], by: actor))).unstored
+            return .json(try await licenses.revoke(parameters["license"], by: actor).json).unstored
         }
     }
 
@@ -134,7 +134,7 @@ struct LicensingRoutes: Sendable {
     }
 
     /// The back-office key that a request's authenticator names.
-    private func portal(_ parameters: TokenParameters) async throws -> Accounts.ServiceKey {
+    private func portal(_ parameters: TokenParameters) async throws -> ServiceKey {
         let text = parameters.authenticator.key.withBytes { String(validating: [UInt8](copying: $0), as: UTF8.self) } ?? ""
         guard let key = try await accounts.serviceKey(ofToken: text), key.id == parameters.authenticator.accountID else {
             throw TokenRefusal(.authenticatorWrong)
@@ -215,27 +215,7 @@ struct LicensingRoutes: Sendable {
             start: try count("start", 0...1_000_000, or: 0),
             count: try count("length", 1...1000, or: 32)
         )
-        let list = found.map(Self.json)
+        let list = found.map(\.json)
         return .json(.object(["records": .array(list)]))
-    }
-
-    static func json(_ record: LicenseStore.Redemption) -> JSON {
-        [
-            "token": .string(record.token), "player": .string(record.player),
-            "license": record.license.isEmpty ? .null : .string(record.license),
-            "time": .string(record.at.description), "contentId": .string(record.contentID),
-            "cookie": record.cookie.map { .string($0) } ?? .null,
-        ]
-    }
-
-    static func json(_ license: LicenseStore.Issued) -> JSON {
-        [
-            "id": .string(license.id), "player": .string(license.player), "contentId": .string(license.contentID),
-            "session": .string(license.session.rawValue), "sequence": .integer(license.sequence), "terms": license.terms.json,
-            "kids": .array(license.keyIDs.map { .string($0.hex) }), "issuedAt": .string(license.issuedAt.description),
-            "leaseUntil": license.leaseUntil.map { .string($0.description) } ?? .null,
-            "endedAt": license.endedAt.map { .string($0.description) } ?? .null,
-            "endedBy": license.endedBy.map { .string($0) } ?? .null,
-        ]
     }
 }

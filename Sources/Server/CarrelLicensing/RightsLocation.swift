@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// The address at which streams' tokens are redeemed, as it is written into them.
+/// The address for redeeming stream tokens, as written into the tokens.
 package final class RightsLocation: Sendable {
     /// The path of the rights location.
     package static let path = "/hms/ms3/rights/"
@@ -12,27 +12,29 @@ package final class RightsLocation: Sendable {
 
     /// - Parameters:
     ///   - publicURL: the public URL of the server, without a slash at the end.
-    ///   - listener: host and port of the listener that asks clients for a certificate; nil where there is none, or its port is not known yet.
+    ///   - listener: host and port of the listener that requests client certificates; nil if there is none, or its port is not
+    ///     known yet.
     package init(publicURL: String?, listener: String? = nil) {
         self.publicURL = publicURL
         self.listener = Locked(listener)
     }
 
-    /// Notes where the listener listens that asks clients for a certificate.
+    /// Sets the address of the listener that requests client certificates.
     ///
-    /// - Parameter authority: host and port by which clients reach it.
+    /// - Parameter authority: host and port for clients.
     package func listens(at authority: String) {
         listener.withLock { $0 = authority }
     }
 
-    /// The URL without a token: of the listener that asks for certificates, else of the public URL where that is https; nil without either.
+    /// The URL without a token: the listener's that requests certificates, else the public URL's if it is https; nil without
+    /// either.
     package var url: String? {
         if let listener = listener.withLock({ $0 }) { return "https://\(listener)\(Self.path)" }
         guard let publicURL, publicURL.hasPrefix("https://") else { return nil }
         return publicURL + Self.path
     }
 
-    /// All URLs by which the rights location is known, beside that of a request itself.
+    /// All known URLs of the rights location, in addition to a request's own.
     var urls: [String] {
         [url, publicURL.map { $0 + Self.path }].compactMap(\.self)
     }

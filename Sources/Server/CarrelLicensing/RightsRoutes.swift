@@ -16,14 +16,19 @@ struct RightsRoutes: Sendable {
 
     private static let formLimit = 16_384
     /// The proofs that a client may bring (RFC 9449 §7.1).
-    static let challenge: HTTPFields = ["WWW-Authenticate": "DPoP algs=\"ES256\""]
+    private static let challenge: HTTPFields = ["WWW-Authenticate": "DPoP algs=\"ES256\""]
 
     func add(to router: inout Router) {
         for method in [HTTPMethod.get, .post] {
             router.on(method, "hms/ms3/rights{/}", acceptsForms: true, answersHead: false) { request, _ in
                 try LicensingRoutes.throttle(limiter, at: clock.now)
                 let token = try await token(request)
-                let license = try await licenses.redeem(token, of: try caller(request, token), requestID: request.id)
+                let license: String
+                do {
+                    license = try await licenses.redeem(token, of: try caller(request, token), requestID: request.id)
+                } catch let error as RuleError where error.kind == .unauthenticated {
+                    throw error.problem(headers: Self.challenge)
+                }
                 var response = HTTPResponse(.ok, body: .bytes(Array(license.utf8)))
                 response.headers["Content-Type"] = "application/jose"
                 return response.unstored
@@ -48,21 +53,20 @@ struct RightsRoutes: Sendable {
     private func caller(_ request: HTTPRequest, _ token: String) throws -> RightsCaller {
         switch request.clientCertificate {
         case .verified(let der), .forwarded(let der): return .certificate(der)
-        case .untrusted: throw Licenses.notPersonalized(.unauthorized, headers: Self.challenge)
+        case .untrusted: throw RuleError.licenseNotPersonalized(.unauthenticated)
         case nil: break
         }
         let proofs = request.headers.values("DPoP")
         guard let proof = proofs.first else {
-            throw HTTPError(
-                .unauthorized,
+            throw RuleError(
+                .unauthenticated,
                 "license.not-personalized",
                 "the rights location needs the certificate of a player, or a proof in the field DPoP",
-                extra: [("number", .number(-4001))],
-                headers: Self.challenge
+                facts: [("number", .number(-4001))]
             )
         }
         guard proofs.count == 1 else {
-            throw HTTPError(.unauthorized, "license.proof", "there is more than one DPoP field", headers: Self.challenge)
+            throw RuleError(.unauthenticated, "license.proof", "there is more than one DPoP field")
         }
         do throws(RightsError) {
             let own = "\(request.scheme)://\(request.authority)\(RightsLocation.path)"
@@ -70,7 +74,7 @@ struct RightsRoutes: Sendable {
                 try DPoPProof(proof, method: request.method, urls: [own] + location.urls, token: token, at: clock.now)
             )
         } catch {
-            throw HTTPError(.unauthorized, "license.proof", error.message, headers: Self.challenge)
+            throw RuleError(.unauthenticated, "license.proof", error.message)
         }
     }
 }

@@ -6,12 +6,12 @@ import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto
-import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelRights
 import CarrelStore
 import CarrelTokens
+import CarrelWebAPI
 
 /// Makes tokens for titles of the catalog, each in all forms.
 struct TitleTokens: Sendable {
@@ -22,7 +22,7 @@ struct TitleTokens: Sendable {
     /// The grant that staff ask for.
     struct Request: Sendable {
         let title: String
-        /// The name of the account that gets the title; nil for that of the player.
+        /// The name of the account that receives the title; nil for the player's.
         let account: String?
         /// To own, or a rental.
         let rights: BusinessRules.Rights
@@ -32,7 +32,7 @@ struct TitleTokens: Sendable {
         let expiresAt: Instant
     }
 
-    /// One grant in three forms with one id: the order of all of them is the same.
+    /// One grant in three forms with one id and one order.
     struct Made: Sendable {
         /// 32 hexadecimal digits.
         let id: String
@@ -40,45 +40,40 @@ struct TitleTokens: Sendable {
         let stream: SealedToken
         /// For a license in the store of a device.
         let license: SealedToken
-        /// The same as a license message under the service's own communication key.
+        /// The grant as a license message under the service's own communication key.
         let message: String
     }
 
-    /// Makes a token. An account that is new is made.
+    /// Creates a token. A missing account is created.
     ///
     /// - Parameters:
     ///   - request: the grant.
-    ///   - actor: for the audit log.
-    ///   - issuer: the back-office key that asks; nil for staff.
+    ///   - actor: the actor for the audit log.
+    ///   - issuer: the requesting back-office key; nil for staff.
     /// - Returns: the three forms.
-    /// - Throws: ``HTTPError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
+    /// - Throws: ``RuleError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
     func make(_ request: Request, by actor: AuditActor, issuer: String?) async throws -> Made {
         let now = clock.now
-        let fresh = try request.account.map { Account(id: Random.uuid(), name: try Accounts.checkedName($0)) }
+        let fresh = try request.account.map { Account(id: Random.uuid(), name: try Account.checkedName($0)) }
         var rules = BusinessRules(kind: .license, expiresAt: request.expiresAt)
         (rules.title, rules.redemptions) = (request.title, request.redemptions)
         (rules.rights, rules.isStorable) = (request.rights, true)
         rules.issuer = issuer
         let entry = actor.entry("token.issue", on: rules.idText, at: now, reason: request.title)
         (rules.account, rules.deviceThumbprint) = try await database.write { transaction -> (String?, String?) in
-            let player = try request.player.map { id in
-                guard let player = try PlayerStore.player(id: id, in: transaction) else {
-                    throw ServerError(.notFound, "there is no such player")
-                }
-                return player.signingKey
-            }
-            if try Licenses.titleKind(request.title, in: transaction) != .audiobook {
-                let id = LicenseDesk.contentID(ofTitle: request.title)
+            let player = try request.player.map { try Players.require($0, in: transaction).signingKey }
+            if try TitleContent.kind(of: request.title, in: transaction) != .audiobook {
+                let id = TitleContent.id(ofTitle: request.title)
                 guard try ContentKeyStore.key(KeyID(label: id), of: .unowned, in: transaction) != nil else {
-                    throw HTTPError(
+                    throw RuleError(
                         .notFound,
                         "license.title",
                         "the title is not an audiobook, and the key store has no key for it: add one as \(KeyID(label: id).hex)"
                     )
                 }
             }
-            let account = try fresh.map { try AccountStore.findOrInsert($0, at: now, in: transaction) }
-            guard account?.isSuspended != true else { throw LicenseDesk.suspended }
+            let account = try fresh.map { try Accounts.findOrCreate($0, at: now, in: transaction) }
+            guard account?.isSuspended != true else { throw RuleError.licenseSuspended }
             try AuditStore.append(entry, in: transaction)
             return (account?.id, player)
         }
@@ -120,17 +115,5 @@ struct TitleTokens: Sendable {
             expiresAt: rules.expiresAt,
             entitlement: entitlement
         ).write(under: key)
-    }
-}
-
-extension Licenses {
-    /// The kind of a title.
-    ///
-    /// - Throws: ``HTTPError`` `license.title` without such a title.
-    static func titleKind(_ id: String, in transaction: any Transaction) throws -> Title.Kind {
-        guard let kind = try TitleStore.kind(of: id, in: transaction) else {
-            throw HTTPError(.notFound, "license.title", "the catalog has no title of this id")
-        }
-        return kind
     }
 }

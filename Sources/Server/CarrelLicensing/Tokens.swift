@@ -41,15 +41,15 @@ package final class Tokens: Sendable {
     /// The longest life of a token, and the minute for which another node seals with the secret before.
     private static let longestLife = Duration.seconds(TokenRequest.maxLifetime) + .seconds(60)
 
-    /// Replaces the secret that seals tokens, and the one that signs the service's own license messages.
+    /// Replaces the secret that seals tokens, and the secret that signs the service's own license messages.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in others on the same
-    ///     database within a minute. Otherwise they are valid until their end.
+    ///   - atOnce: whether to delete every other secret, which ends all tokens and messages: in this process immediately, in
+    ///     others on the same database within a minute. Otherwise they are valid until their end.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     /// - Returns: the new secret of tokens.
-    /// - Throws: ``ServerError`` `request.conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `request.conflict` if every id belongs to a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor, at now: Instant) async throws -> SigningSecret.Rotation {
         let from = atOnce ? now : now + Self.notice
         let master = master
@@ -64,7 +64,7 @@ package final class Tokens: Sendable {
                     signsFrom: from,
                     purpose,
                     known: known,
-                    dead: atOnce ? known : Self.dead(known, at: now),
+                    dead: atOnce ? known : SigningSecret.dead(known, after: Self.longestLife, at: now),
                     full: "255 secrets of tokens are in use, and tokens may last ten years: end all tokens with --at-once",
                     in: transaction
                 )
@@ -76,12 +76,6 @@ package final class Tokens: Sendable {
         cache.invalidateAll()
         communicationKeys.forgetOwn()
         return made
-    }
-
-    /// The secrets under which all tokens have ended: this long after a later secret began to seal.
-    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
-        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > longestLife }.map(\.0)
     }
 
     /// Seals rules under the newest secret.
@@ -102,7 +96,8 @@ package final class Tokens: Sendable {
     ///   - address: the client's, for messages that name addresses.
     ///   - now: the time.
     /// - Returns: the grant.
-    /// - Throws: `rights.token`, `rights.malformed`, `rights.signature`, `rights.expired`; ``HTTPError`` for restrictions; the database's error.
+    /// - Throws: `rights.token`, `rights.malformed`, `rights.signature`, `rights.expired`; ``HTTPError`` for restrictions; the
+    ///   database's error.
     func grant(of text: String, from address: IPAddress?, at now: Instant) async throws -> Grant {
         guard text.utf8.contains(UInt8(ascii: ".")) else {
             let token = try SealedToken(text)
@@ -121,7 +116,7 @@ package final class Tokens: Sendable {
     ///
     /// - Parameters:
     ///   - text: base 64 for URLs.
-    ///   - kind: which of both.
+    ///   - kind: `register` or `deregister`.
     ///   - now: the time.
     /// - Returns: its rules.
     /// - Throws: `rights.token`, `rights.expired`; the database's error.

@@ -23,7 +23,7 @@ package struct Bookmarks: Sendable {
         package let createdAt: Instant
     }
 
-    /// Bookmarks that one account may keep in one title.
+    /// The maximum number of bookmarks of one account in one title.
     static let limit = 1000
 
     package func list(account: String, title: String) async throws -> [Bookmark] {
@@ -37,7 +37,7 @@ package struct Bookmarks: Sendable {
         }
         let bookmark = Bookmark(id: Random.uuid(), positionMS: positionMS, note: note, createdAt: clock.now)
         try await database.write { transaction in
-            guard try AccountStore.account(id: account, in: transaction) != nil else { throw AccountAdministration.unknown }
+            guard try Accounts.find(id: account, in: transaction) != nil else { throw Account.unknown }
             guard try BookmarkStore.list(account: account, title: title, in: transaction).count < Self.limit else {
                 throw ServerError(.invalid, "a title has at most \(Self.limit) bookmarks")
             }

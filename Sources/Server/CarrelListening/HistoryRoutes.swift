@@ -6,7 +6,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/accounts/{account}/history`: what a person listened to, for staff.
+/// `/admin/v1/accounts/{account}/history`: a person's listening history, for staff.
 struct HistoryRoutes {
     let desk: AccountAdministration
     let history: ListeningHistory

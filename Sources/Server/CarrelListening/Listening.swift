@@ -8,11 +8,11 @@ package import CarrelStore
 
 /// Positions of listeners: an append-only log of intervals per order, of which "latest" is a projection.
 ///
-/// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
-/// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
-/// with the same answer. Of an interval that is told twice with other particulars (device, speed, milliseconds) the greater are
-/// kept. Only what comes from a clock ahead of ours is placed by when it first came, so that it pins nothing.
-/// Latest is not furthest: a listener may go back.
+/// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end, start,
+/// end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server reaches the same
+/// result. If an interval is reported twice with different details (device, speed, milliseconds), the greater values are kept.
+/// Only intervals from a clock ahead of ours are placed by their first arrival, so that they do not pin the position. Latest is
+/// not furthest: a listener may go back.
 package struct Listening: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -56,7 +56,7 @@ package struct Listening: Sendable {
     ///   - elements: the report's elements in order: an interval, or the reason why it is invalid.
     ///   - account: the account whose orders it may name, others count as unknown; nil if an order's id is enough.
     /// - Returns: the accepted and the refused elements.
-    /// - Throws: when the database refuses the report; then nothing of it is stored.
+    /// - Throws: if the database refuses the report; then nothing of it is stored.
     package func record(
         _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
         of account: String? = nil
@@ -101,7 +101,8 @@ package struct Listening: Sendable {
                     outcome.rejected.append(.init(index: index, code: refusal))
                 }
             }
-            // Counting takes as long as there are intervals, so one report in many does it, the more likely the more it brought.
+            // Counting takes time proportional to the intervals, so only some reports do it, with a probability that grows with
+            // their size.
             for (order, count) in fresh where Int.random(in: 0..<max(1, kept / 100)) < count {
                 try ListeningStore.trim(order: order, to: kept, in: transaction)
             }
@@ -124,7 +125,7 @@ package struct Listening: Sendable {
         }
     }
 
-    /// Why an element of a report on unknown orders alone is refused: in the order in which the writer would find it.
+    /// The reason for refusing an element of a report with only unknown orders, in the order of the writer's checks.
     private static func refusal(of element: Result<ListeningInterval, ListeningInterval.Refusal>) -> ListeningInterval.Refusal {
         do throws(ListeningInterval.Refusal) {
             try element.get().validate()
@@ -134,23 +135,8 @@ package struct Listening: Sendable {
         }
     }
 
-    /// A place in a title.
-    package struct Position: Sendable, Equatable {
-        package let orderID: String
-        /// The end of the interval, not later than its arrival allows.
-        package let lastUpdated: Instant
-        package let seconds: Int64
-        /// The same place to the millisecond, where the client told it.
-        package let milliseconds: Int64?
-        package let deviceID: String?
-        package let deviceName: String?
-
-        /// The most exact figure there is.
-        package var exactMilliseconds: Int64 { milliseconds ?? seconds * 1000 }
-    }
-
     /// The position of an order's listener; nil without a report.
-    package func latest(_ orderID: String) async throws -> Position? {
+    package func latest(_ orderID: String) async throws -> ListeningPosition? {
         try await database.read { transaction in
             guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
             return try ListeningStore.latest(order: orderID, in: transaction)
@@ -158,11 +144,11 @@ package struct Listening: Sendable {
     }
 
     /// The position of an account in a title, across its orders: borrowing again keeps the position.
-    package func latest(account: String, title: String) async throws -> Position? {
+    package func latest(account: String, title: String) async throws -> ListeningPosition? {
         try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
     }
 
-    /// A page of the intervals of an order, newest first, and where the next one begins; nil after the last.
+    /// A page of the intervals of an order, newest first, and the cursor of the next page; nil after the last.
     func history(
         _ orderID: String,
         after mark: IntervalCursor? = nil,

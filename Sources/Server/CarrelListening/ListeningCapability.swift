@@ -19,9 +19,9 @@ package struct ListeningCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - accounts: who listens.
-    ///   - streaming: what is listened to.
-    ///   - lateDays: for how many days after an order's end reports of what was heard before it are taken.
+    ///   - accounts: authenticates listeners.
+    ///   - streaming: the streams.
+    ///   - lateDays: the number of days after an order's end for which reports about earlier listening are accepted.
     package init(_ context: ServiceContext, _ accounts: AccountsCapability, _ streaming: Streaming, lateDays: Int) {
         self.accounts = accounts
         self.streaming = streaming

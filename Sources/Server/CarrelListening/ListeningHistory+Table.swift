@@ -12,11 +12,10 @@ import CarrelWebAPI
 extension ListeningHistory {
     private static let columns = ["Title", "Started (UTC)", "Ended (UTC)", "From", "To", "Speed", "Device"]
 
-    /// Every stretch that an account listened to, as a table for spreadsheets that is written as it is read: order by order, the
-    /// oldest first.
+    /// All listened intervals of an account, streamed as a table for spreadsheets: order by order, the oldest first.
     ///
-    /// - Parameter account: whose.
-    /// - Returns: comma-separated values (RFC 4180) in UTF-8, with the mark by which spreadsheets know it.
+    /// - Parameter account: the account.
+    /// - Returns: comma-separated values (RFC 4180) in UTF-8, with a byte order mark for spreadsheets.
     package func table(of account: Account) -> HTTPResponse {
         let (database, id) = (database, account.id)
         let body = ResponseBody.stream(length: nil) { writer in

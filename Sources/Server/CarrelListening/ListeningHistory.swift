@@ -19,7 +19,7 @@ package struct ListeningHistory: Sendable {
         let title: String
         let authors: [String]
         let durationMS: Int64
-        let position: Listening.Position
+        let position: ListeningPosition
         /// The order last used to listen, with its current state; nil if no longer known.
         let order: (kind: Order.Kind, state: String, endsAt: Instant?)?
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelBytes
-package import CarrelJSON
 import CarrelOrders
 import CarrelWebAPI
 
-/// An interval of listening, as a client reports it.
+/// An interval of listening, as reported by a client.
 ///
-/// The first five members are its identity: reporting the same interval again adds nothing. Of two that differ in the other members
-/// the greater is kept, and an empty, negative or zero one counts as missing.
+/// The first five members are its identity: reporting the same interval again adds nothing. If the other members differ, the
+/// greater values are kept; empty, negative or zero values count as missing.
 package struct ListeningInterval: Sendable, Hashable {
     package var orderID: String
     package var startUTC: Instant
@@ -17,7 +16,7 @@ package struct ListeningInterval: Sendable, Hashable {
     package var startPosition: Int64
     /// Less than `startPosition` when the listener went back.
     package var endPosition: Int64
-    /// The end to the millisecond, where the client knows it.
+    /// The end to the millisecond, if the client knows it.
     package var endPositionMS: Int64?
     package var deviceID: String?
     package var deviceName: String?
@@ -31,7 +30,7 @@ package struct ListeningInterval: Sendable, Hashable {
         self.endPosition = endPosition
     }
 
-    /// Why an element of a report is not taken.
+    /// The reason for refusing an element of a report.
     package enum Refusal: Error, Sendable, Hashable {
         /// The member, in its usual case, is missing or invalid; nil if the element is not an object.
         case malformed(String?)
@@ -66,25 +65,6 @@ package struct ListeningInterval: Sendable, Hashable {
     /// Tolerance for clocks of devices that are ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
 
-    /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.
-    package init(json: JSON) throws(Refusal) {
-        guard let element = ReportElement(json) else { throw .malformed(nil) }
-        self.init(
-            orderID: try element.orderID("id"),
-            startUTC: try element.instant("startUtc"),
-            endUTC: try element.instant("endUtc"),
-            startPosition: try element.seconds("startPosition"),
-            endPosition: try element.seconds("endPosition")
-        )
-        endPositionMS = element.whole("positionMs")
-        deviceID = try element.label("deviceId")
-        deviceName = try element.label("deviceName")
-        if let told = element.number("speed"), told > 0 { speed = told }
-        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
-            endPositionMS = nil
-        }
-    }
-
     /// Checks what can be checked without the order.
     package func validate() throws(Refusal) {
         guard endUTC >= startUTC else { throw .timeReversed }
@@ -94,12 +74,12 @@ package struct ListeningInterval: Sendable, Hashable {
 
     /// Checks against the order.
     ///
-    /// An order that has ended still takes what began before its end, for a while: apps report late. Before its start it takes nothing,
-    /// but for what a device's slow clock places there.
+    /// An ended order still accepts intervals that began before its end, for a while: apps report late. Before its start it
+    /// accepts nothing, except within the tolerance for slow device clocks.
     ///
     /// - Parameters:
     ///   - order: the order.
-    ///   - lateness: how long after the order's end reports are taken.
+    ///   - lateness: the time after the order's end for which reports are accepted.
     ///   - now: the time.
     /// - Throws: ``Refusal`` `orderNotStarted` or `orderEnded`.
     func validate(against order: Order, lateness: Duration, at now: Instant) throws(Refusal) {
@@ -118,10 +98,10 @@ package struct ListeningInterval: Sendable, Hashable {
         endPositionMS = endPositionMS.map { min($0, durationMS) }
     }
 
-    /// When the interval ended for the purpose of ordering: a device's clock cannot pin the position in the future.
+    /// The end of the interval for ordering: a device's clock cannot pin the position in the future.
     ///
     /// - Parameter received: when the interval first arrived.
-    /// - Returns: `endUTC`, or ``clockSkew`` after the arrival where that is earlier.
+    /// - Returns: `endUTC`, or ``clockSkew`` after the arrival if that is earlier.
     package func effectiveEnd(received: Instant) -> Instant {
         min(endUTC, received + Self.clockSkew)
     }

@@ -17,11 +17,11 @@ struct ListeningRoutes {
     let callers: RequestAuthenticator
     let activity: Activity
 
-    /// Bytes of one report; an interval is about 200.
+    /// The maximum size of a report in bytes; an interval has about 200.
     static let bodyLimit = 2 << 20
-    /// Intervals in one report.
+    /// The maximum number of intervals in a report.
     static let elementLimit = 10_000
-    /// Values in one report: an interval has up to ten.
+    /// The maximum number of JSON values in a report: an interval has up to ten.
     private static let valueLimit = 12 * elementLimit
 
     func add(to router: inout Router) {

@@ -21,7 +21,7 @@ package enum ListeningStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
         """
     )
-    // Of one interval told twice, the greater particulars stay, so that it does not matter which came first.
+    // The greater details of an interval reported twice are kept, so that the order of arrival does not matter.
     static let keepGreater = SQL(
         """
         UPDATE intervals SET end_position_ms = $6, device_id = $7, device_name = $8, speed = $9
@@ -102,7 +102,7 @@ package enum ListeningStore {
         return false
     }
 
-    static func latest(order: String, in transaction: any Transaction) throws -> Listening.Position? {
+    static func latest(order: String, in transaction: any Transaction) throws -> ListeningPosition? {
         try transaction.row(latest, [.text(order)]).map(position)
     }
 
@@ -111,12 +111,12 @@ package enum ListeningStore {
         try transaction.rows(titlesHeard, [.text(account)]).map { try $0.text(0) }
     }
 
-    static func latest(account: String, title: String, in transaction: any Transaction) throws -> Listening.Position? {
+    static func latest(account: String, title: String, in transaction: any Transaction) throws -> ListeningPosition? {
         try transaction.row(latestOfTitle, [.text(account), .text(title)]).map(position)
     }
 
-    private static func position(_ row: Row) throws -> Listening.Position {
-        Listening.Position(
+    private static func position(_ row: Row) throws -> ListeningPosition {
+        ListeningPosition(
             orderID: try row.text(0),
             lastUpdated: try row.instant(1),
             seconds: try row.integer(2),

@@ -1,8 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelJSON
+package import CarrelJSON
 import CarrelWebAPI
+
+extension ListeningInterval {
+    /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.
+    package init(json: JSON) throws(Refusal) {
+        guard let element = ReportElement(json) else { throw .malformed(nil) }
+        self.init(
+            orderID: try element.orderID("id"),
+            startUTC: try element.instant("startUtc"),
+            endUTC: try element.instant("endUtc"),
+            startPosition: try element.seconds("startPosition"),
+            endPosition: try element.seconds("endPosition")
+        )
+        endPositionMS = element.whole("positionMs")
+        deviceID = try element.label("deviceId")
+        deviceName = try element.label("deviceName")
+        if let told = element.number("speed"), told > 0 { speed = told }
+        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
+            endPositionMS = nil
+        }
+    }
+}
 
 /// An element of a position report, parsed as leniently as existing apps require: members in any case, numbers as strings, and
 /// times without a zone, which are UTC.
@@ -58,7 +79,7 @@ struct ReportElement {
         return Double(text).flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// A text of up to 128 bytes; nil where it is absent, null or empty.
+    /// A text of up to 128 bytes; nil if it is absent, null or empty.
     func label(_ name: String) throws(ListeningInterval.Refusal) -> String? {
         guard let value = value(name), value != .null else { return nil }
         guard let text = value.string, text.utf8.count <= 128, !text.unicodeScalars.contains(where: { $0.value == 0 }) else {

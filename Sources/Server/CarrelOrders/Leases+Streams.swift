@@ -3,29 +3,6 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// A stream that takes a place of a subject beside its listeners.
-package struct CountedStream: Sendable, Equatable {
-    package let id: String
-    package let since: Instant
-    /// The end of its lease, if it is not renewed.
-    package let until: Instant
-
-    package init(id: String, since: Instant, until: Instant) {
-        self.id = id
-        self.since = since
-        self.until = until
-    }
-}
-
-/// The streams beside the listeners: those of a capability above.
-package protocol StreamLedger: Sendable {
-    /// The streams of a subject whose leases last, the oldest first.
-    func streams(of subject: String, at now: Instant) async throws -> [CountedStream]
-
-    /// Ends streams that lost their place.
-    func end(_ streams: [String], of subject: String, at now: Instant) async throws
-}
-
 extension Leases {
     /// A place for a stream that is being written: it counts from the decision on, and is in the ledger once it is committed.
     package struct Reservation: Sendable {
@@ -41,9 +18,9 @@ extension Leases {
         let ending: [String]
     }
 
-    /// The answer to a stream that asks for a place.
+    /// The result of a stream's request for a slot.
     package enum Place: Equatable, Sendable {
-        /// It has one, when these streams are ended in the same transaction.
+        /// It has a slot if these streams are ended in the same transaction.
         case held(ending: [String])
         case refused(retryAfter: Int64)
     }
@@ -56,15 +33,16 @@ extension Leases {
         }
     }
 
-    /// Takes a place for a stream, in the transaction that writes it. A repeated attempt of the same reservation replaces the former.
+    /// Reserves a place for a stream, in the transaction that writes it. A repeated attempt of the same reservation replaces the
+    /// former.
     ///
     /// - Parameters:
     ///   - reservation: to be settled after the transaction.
     ///   - stream: its id.
-    ///   - subject: whose place it takes.
-    ///   - streams: those of the subject, as the transaction sees them.
+    ///   - subject: the subject whose limit applies.
+    ///   - streams: the subject's streams, as the transaction sees them.
     ///   - now: the time.
-    /// - Returns: whether there is a place.
+    /// - Returns: whether a place was free.
     package func reserve(
         _ reservation: Reservation,
         _ stream: String,
@@ -100,8 +78,8 @@ extension Leases {
     /// Ends a reservation after its transaction.
     ///
     /// - Parameters:
-    ///   - reservation: one that took a place, or none.
-    ///   - isCommitted: whether the stream is in the ledger now; otherwise the listeners that it replaced have their places again.
+    ///   - reservation: a reservation, with or without a slot.
+    ///   - isCommitted: whether the stream is in the ledger now; otherwise the replaced listeners get their slots back.
     package func settle(_ reservation: Reservation, isCommitted: Bool) {
         state.withLock { state in
             guard isCommitted else { return Self.restore(reservation, &state) }
@@ -131,7 +109,7 @@ extension Leases {
         }
     }
 
-    /// Takes the places of the oldest listeners and streams; nil where there are fewer than that.
+    /// Takes the places of the oldest listeners and streams; nil if there are fewer.
     static func evict(
         _ count: Int,
         _ state: inout State,

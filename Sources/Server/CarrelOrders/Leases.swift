@@ -3,8 +3,8 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// Leases on listening: bound how many listeners one subject (an account, or an order where orders are capabilities) has at the
-/// same time, together with its other streams, of which a ``StreamLedger`` tells.
+/// Leases on listening: bound how many listeners one subject (an account, or an order if orders are capabilities) has at the same
+/// time, together with its other streams, which a ``StreamLedger`` reports.
 ///
 /// A lease is taken and renewed by requests of keys and segments, and renewed by reports of positions. It ends two minutes after the
 /// last of them. Leases are kept in memory: after a restart every listener takes a new one.
@@ -12,7 +12,7 @@ package final class Leases: Sendable {
     /// Lifetime of a lease after its last renewal, and the time for which a listener that lost its place is refused.
     package static let life = Duration.seconds(120)
 
-    /// The consequence of one stream more than a subject may have.
+    /// The consequence of exceeding a subject's limit.
     package enum Mode: String, Sendable, CaseIterable {
         /// A further stream is refused.
         case blockNewDevice = "BLOCK_NEW_DEVICE"
@@ -35,24 +35,24 @@ package final class Leases: Sendable {
 
     struct State {
         var listeners: [String: [String: Lease]] = [:]
-        /// Listeners that lost their place to a newer one, and until when they are refused.
+        /// Listeners that lost their slot to a newer listener, and the end of their refusal.
         var evicted: [String: [String: Instant]] = [:]
         var reservations: [UInt64: Reserved] = [:]
         var lastReservation: UInt64 = 0
         /// Streams that lost their place and are about to be ended.
         var ending: Set<String> = []
-        /// Subjects whose streams had all places, and until when no listener asks the ledger again.
+        /// Subjects whose streams took all slots, and the time until which the ledger is not read again.
         var refused: [String: Refusal] = [:]
         /// Numbers that grow when a stream of a subject took or gave back a place; by hash, so that their count is bounded.
         var changes = [UInt64](repeating: 0, count: 256)
         var sweepAt = Instant(milliseconds: 0)
     }
 
-    /// Listeners of one subject that are counted where any number may listen.
+    /// The maximum number of counted listeners of a subject without a limit.
     private static let noted = 1000
     /// Time for which a subject's refusal is repeated without the ledger.
     private static let refusalLife = Duration.seconds(1)
-    /// Readings of the ledger for one new listener: another follows where a stream took a place meanwhile.
+    /// The maximum number of ledger reads for one new listener: it is read again if a stream took a slot meanwhile.
     private static let readings = 8
 
     /// Maximum number of concurrent streams per subject; 0 = unlimited.
@@ -63,7 +63,7 @@ package final class Leases: Sendable {
 
     /// - Parameters:
     ///   - limit: maximum number of concurrent streams per subject; 0 = unlimited.
-    ///   - mode: the consequence of one stream more.
+    ///   - mode: the consequence of exceeding the limit.
     package init(limit: Int, mode: Mode = .blockNewDevice) {
         self.limit = mode == .none ? 0 : limit
         self.mode = mode
@@ -81,7 +81,7 @@ package final class Leases: Sendable {
         case refused(retryAfter: Int64)
     }
 
-    /// Takes or renews the lease of `listener` on `subject`. The ledger is read for a new listener alone.
+    /// Takes or renews the lease of `listener` on `subject`. The ledger is only read for a new listener.
     ///
     /// - Parameters:
     ///   - subject: an account, or an order.
@@ -127,8 +127,8 @@ package final class Leases: Sendable {
         return .refused(retryAfter: 1)
     }
 
-    /// The answer that needs no ledger: to a listener with a live lease, to one that lost its place, and where listeners alone have
-    /// all places.
+    /// The result if the ledger is not needed: for a listener with a live lease, for one that lost its slot, and if listeners
+    /// alone take all slots.
     private func known(_ subject: String, _ listener: String, at now: Instant) -> Outcome? {
         state.withLock { state -> Outcome? in
             Self.sweep(&state, at: now)
@@ -150,7 +150,7 @@ package final class Leases: Sendable {
         }
     }
 
-    /// Takes or renews the lease of `listener` on `subject`, where there are no other streams.
+    /// Takes or renews the lease of `listener` on `subject`, if there are no other streams.
     package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
         if let known = known(subject, listener, at: now) { return known }
         return state.withLock { decide(subject, listener, &$0, beside: [], at: now).outcome }
@@ -192,7 +192,7 @@ package final class Leases: Sendable {
         return (.held, [], [:])
     }
 
-    /// Renews the lease of a listener that holds one; takes none.
+    /// Renews an existing lease of a listener; never takes a new one.
     package func touch(_ subject: String, _ listener: String, at now: Instant) {
         state.withLock { state in
             guard let own = state.listeners[subject]?[listener], now - own.last < Self.life else { return }
@@ -205,8 +205,8 @@ package final class Leases: Sendable {
     /// - Parameters:
     ///   - subject: an account, or an order.
     ///   - now: the time.
-    /// - Returns: how many there are, how many there may be (0 means any number), and where all places are taken, in how many
-    ///   seconds the first is free if it is not renewed.
+    /// - Returns: the number of streams, the limit (0 = unlimited), and if all slots are taken, the seconds until the first is
+    ///   free unless renewed.
     /// - Throws: the ledger's error.
     package func usage(of subject: String, at now: Instant) async throws -> (held: Int, limit: Int, wait: Int64?) {
         let streams = try await ledger.withLock(\.self)?.streams(of: subject, at: now) ?? []

@@ -5,15 +5,16 @@ package import CarrelHTTP
 import CarrelThrottling
 import CarrelWebAPI
 
-/// The identity of a listener: the device of a session where there is one, else the network address.
+/// The identity of a listener: the device of the session if any, else the network address.
 ///
-/// The player's name does not count: one device fetches playlist, key and segments under several, and a name costs nothing to change.
+/// The player's name does not count: one device fetches playlist, key and segments under several, and a name costs nothing to
+/// change.
 package enum Listener {
     /// The listener's name in the leases.
     ///
     /// - Parameters:
-    ///   - request: of a key, a segment or a report.
-    ///   - device: the id of the session's device; nil where there is none.
+    ///   - request: a request for a key or a segment, or a report.
+    ///   - device: the id of the session's device; nil if there is none.
     /// - Returns: the name.
     package static func name(of request: HTTPRequest, device: String?) -> String {
         if let device { return "device \(device)" }
@@ -24,7 +25,7 @@ package enum Listener {
         }
     }
 
-    /// The same where an order's id is enough. Only apps are looked up, which send a token: browsers have no device.
+    /// The same if an order's id is sufficient. Only apps, which send a token, are looked up: browsers have no device.
     package static func name(of request: HTTPRequest, ownedBy account: String, _ callers: RequestAuthenticator) async throws
         -> String
     {

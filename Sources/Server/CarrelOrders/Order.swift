@@ -37,7 +37,7 @@ package struct Order: Sendable, Equatable {
 
     /// A random GUID, lower case.
     package let id: String
-    /// The shop's own number, by which a repeated request is recognised.
+    /// The shop's own number, by which a repeated request is recognized.
     package let number: String?
     package let accountID: String
     package let titleID: String
@@ -72,7 +72,7 @@ package struct Order: Sendable, Equatable {
         }
     }
 
-    /// The state a client is told: `expired` is the clock's, the others are the record's.
+    /// The state reported to clients: `expired` depends on the clock, the others are stored.
     package func publicState(at now: Instant) -> String {
         availability(at: now) == .expired ? "expired" : state.rawValue
     }

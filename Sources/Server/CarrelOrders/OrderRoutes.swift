@@ -8,7 +8,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/v1/orders`: what a shop's or library's back office calls.
+/// `/v1/orders`: the calls of a shop's or library's back office.
 struct OrderRoutes {
     let orders: Orders
     let accounts: Accounts
@@ -73,7 +73,7 @@ struct OrderRoutes {
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await callers.require(request, .readOrders)
-        var filter = Orders.Filter(
+        var filter = OrderFilter(
             account: request.query["account"],
             titleID: request.query["title"],
             number: request.query["orderNumber"]

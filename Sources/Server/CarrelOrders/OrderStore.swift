@@ -48,7 +48,7 @@ package enum OrderStore {
         WHERE id = $1 AND state = 'ready'
         """
     )
-    // Each kind of list has a statement of its own: with "$1 = '' OR …" no index is of use.
+    // Each kind of list has a separate statement: with "$1 = '' OR …" no index is of use.
     static let list = SQL(
         """
         SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
@@ -98,8 +98,8 @@ package enum OrderStore {
             keysUnderOtherMaster, rewrap,
         ] + statementsOfPersonalData
 
-    /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
-    /// that was the title's id.
+    /// Whether the order was inserted; false if its id or number is taken. `isbn` is the request's name of the title; nil if it
+    /// was the title's id.
     static func insert(
         _ order: Order,
         isbn: ISBN?,
@@ -120,7 +120,7 @@ package enum OrderStore {
         try transaction.row(byID, [.text(id)]).map(order)
     }
 
-    /// The order of a number, the name of its account, and the ISBNs that it may be asked for by: the one that it was placed by,
+    /// The order of a number, the name of its account, and the ISBNs that a repeated request may use: the one it was placed with,
     /// and its title's.
     static func order(number: String, in transaction: any Transaction) throws -> (
         order: Order, account: String, isbns: [String]
@@ -152,7 +152,7 @@ package enum OrderStore {
         _ = try transaction.run(activate, [.text(id), .instant(now)])
     }
 
-    static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
+    static func list(_ filter: OrderFilter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
         let values: [SQLValue] = [
             .text(filter.titleID ?? ""), .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
             .integer(Int64(filter.limit)),

@@ -7,7 +7,7 @@ package import CarrelCrypto
 import CarrelHome
 package import CarrelStore
 
-/// Orders of audiobooks that a higher layer places in a transaction of its own.
+/// Orders of audiobooks that a higher layer places in its own transaction.
 extension Orders {
     /// An order with its content key.
     package struct Grant: Sendable {
@@ -23,16 +23,16 @@ extension Orders {
     /// Places an order of an audiobook and issues its key, in a transaction. The same number finds the same order.
     ///
     /// - Parameters:
-    ///   - title: the audiobook's id; the caller has checked that it is one.
-    ///   - account: the account that gets it.
+    ///   - title: the audiobook's id; the caller has verified that it exists.
+    ///   - account: the account that receives it.
     ///   - number: the order's number.
     ///   - end: the end of a loan; nil for a sale.
-    ///   - playSeconds: the time for which a rental is played, from its first use on; nil for no such limit.
-    ///   - isUsed: whether it is used now.
+    ///   - playSeconds: the time for which a rental is played, from its first use; nil for no such limit.
+    ///   - isUsed: whether this is a use.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
     ///   - transaction: the transaction.
-    /// - Returns: the order with its key; nil where the number belongs to the order of another account or title.
+    /// - Returns: the order with its key; nil if the number belongs to the order of another account or title.
     /// - Throws: the database's error, the master key's.
     package func placed(
         title: String,

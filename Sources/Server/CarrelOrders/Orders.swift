@@ -10,7 +10,7 @@ package import CarrelStore
 import CarrelThreads
 import CarrelWorks
 
-/// Orders: created, listed, ended. Each has a content key of its own, wrapped at rest.
+/// Orders: created, listed, ended. Each has its own content key, wrapped at rest.
 package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -25,7 +25,7 @@ package final class Orders: Sendable {
         self.master = master
     }
 
-    /// Adds an observer, which is told the id of every order that changes.
+    /// Adds an observer, which is called with the id of every changed order.
     package func onChange(_ observer: @escaping @Sendable (_ order: String) -> Void) {
         observers.withLock { $0.append(observer) }
     }
@@ -75,14 +75,14 @@ package final class Orders: Sendable {
         }
     }
 
-    /// Places an order. The same order number asks for the same order: a repeated request gets the order of the first, whatever has
-    /// become of the catalog since.
+    /// Places an order. An order number identifies the order: a repeated request returns the first request's order, whatever has
+    /// changed in the catalog since.
     ///
     /// - Returns: the order, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
-    ///   belongs to an order that differs).
+    ///   belongs to a different order).
     package func place(_ request: Request, by actor: AuditActor = .operator) async throws -> (order: Order, created: Bool) {
-        let accountName = try Accounts.checkedName(request.account)
+        let accountName = try Account.checkedName(request.account)
         if let start = request.start, let end = request.end, end <= start {
             throw ServerError(.invalid, "an order ends after it starts")
         }
@@ -97,14 +97,14 @@ package final class Orders: Sendable {
             if let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) {
                 let order = earlier.order
                 guard
-                    // é in one code point and in two are two accounts
+                    // é as one code point and as two are different accounts
                     earlier.account.utf8.elementsEqual(accountName.utf8), wanted.means(order.titleID, isbns: earlier.isbns),
                     order.kind == request.kind, order.startsAt == request.start, order.endsAt == request.end
                 else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
                 return (order, false)
             }
             let title = try wanted.titleID(in: transaction)
-            let account = try AccountStore.findOrInsert(Account(id: accountID, name: accountName), at: now, in: transaction)
+            let account = try Accounts.findOrCreate(Account(id: accountID, name: accountName), at: now, in: transaction)
             let order = Order(
                 id: orderID,
                 number: request.number,
@@ -153,7 +153,7 @@ package final class Orders: Sendable {
             }
         }
 
-        /// The title that this is in the catalog as it is now.
+        /// The id of this title in the current catalog.
         func titleID(in transaction: any Transaction) throws -> String {
             switch self {
             case .title(let id):
@@ -180,25 +180,8 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// Which orders to list.
-    package struct Filter: Sendable {
-        package var account: String?
-        package var titleID: String?
-        package var number: String?
-        /// The last order of the page before, by creation time and id.
-        package var after: (Instant, String)?
-        package var limit: Int
-
-        package init(account: String? = nil, titleID: String? = nil, number: String? = nil, limit: Int = 100) {
-            self.account = account
-            self.titleID = titleID
-            self.number = number
-            self.limit = limit
-        }
-    }
-
     /// The orders that pass the filter, oldest first, with the names of their accounts.
-    package func list(_ filter: Filter) async throws -> [(order: Order, account: String)] {
+    package func list(_ filter: OrderFilter) async throws -> [(order: Order, account: String)] {
         try await database.read { try OrderStore.list(filter, in: $0) }
     }
 
@@ -264,7 +247,7 @@ package final class Orders: Sendable {
     package static let unknown = ServerError(.notFound, "there is no such order")
 }
 
-/// Stops the orders of a suspended account, and ends those of an erased one.
+/// Stops the orders of a suspended account, and ends the orders of an erased account.
 extension Orders: AccountParticipant {
     package func take(
         _ change: AccountChange,

@@ -26,10 +26,10 @@ import CarrelThrottling
 package import CarrelWebAPI
 import CarrelWebsite
 
-/// The service on one home: a list of capabilities, and the router that answers for them.
+/// The service on one home: a list of capabilities, and their router.
 ///
-/// The server runs it behind sockets; a command on a home where no server runs calls the router directly, so that both do the
-/// same thing in the same way.
+/// The server connects it to sockets; a command on a home without a running server calls the router directly, so both behave in
+/// the same way.
 package final class CarrelService: Sendable {
     private let context: ServiceContext
     package let blobs: any BlobStore
@@ -57,7 +57,7 @@ package final class CarrelService: Sendable {
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
         package var players = Personalizations.Settings()
-        package var licenses = Licenses.Settings()
+        package var licenses = LicenseSettings()
         /// Host and port of the listener that asks players for their certificate, where its port is known beforehand.
         package var rightsListener: String?
         /// Maximum sign-in attempts per minute and network; at least 1.
@@ -76,7 +76,7 @@ package final class CarrelService: Sendable {
         package var auditRetention: Duration?
         /// Whether the first sweep may move more than a tenth of the media to the trash.
         package var sweepsEverything = false
-        /// Which version of the program runs.
+        /// The version of the running program.
         package var version = ""
         /// Called with every error that a client sees only as a 500.
         package var onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
@@ -85,14 +85,14 @@ package final class CarrelService: Sendable {
     }
 
     /// - Parameters:
-    ///   - home: where media and keys are.
+    ///   - home: the home with media and keys.
     ///   - database: the database.
     ///   - blobs: the media.
-    ///   - settings: what the operator decided.
-    ///   - clock: tells the time.
-    ///   - metrics: where all is counted.
+    ///   - settings: the operator's settings.
+    ///   - clock: the clock.
+    ///   - metrics: the metrics.
     ///   - isLeftOut: whether a capability is left out of the list, with its routes, jobs, metrics and personal data.
-    /// - Throws: ``ServerError`` for the home and its keys, what the database throws.
+    /// - Throws: ``ServerError`` for the home and its keys, errors of the database.
     package init(
         home: Home,
         database: any Database,
@@ -130,7 +130,7 @@ package final class CarrelService: Sendable {
         var players = settings.players
         players.publicURL = settings.stream.publicURL
         let authority = try await AuthorityCapability(context, players, accounts) {
-            try EntitlementsCapability.devicePolicy(deviceLimits, of: $0, at: $1, in: $2)
+            try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
@@ -234,7 +234,7 @@ package final class CarrelService: Sendable {
         self.administration = administration
     }
 
-    /// All capabilities there are, lowest first: each reads tables of its own and of those before it.
+    /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
         AuthorityCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
@@ -243,7 +243,7 @@ package final class CarrelService: Sendable {
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
     ]
 
-    /// A router with the rights location alone, for the listener that asks clients for a certificate.
+    /// A router with only the rights location, for the listener that requests client certificates.
     package var rightsRouter: Router {
         var router = Router()
         router.unexpectedError = self.router.unexpectedError

@@ -7,20 +7,20 @@ import CarrelHome
 import CarrelStore
 import CarrelThreads
 
-/// The pair of a database and a blob store, which share an id: a row of the one, a file of the other
+/// The pair of a database and a blob store, which share an id: a row of the database, a file of the store
 /// (docs/decisions/0020-one-installation.md).
 enum Installation {
-    /// Makes sure that a database and a blob store belong together. Where one has no id yet, or both, they get the same.
+    /// Makes sure that a database and a blob store belong together. If one or both have no id yet, they receive the same.
     ///
-    /// The row is written first and decides: of two nodes that start at the same time, the later takes the id of the earlier. A process
-    /// that dies between row and file leaves a store without an id, which the next start pairs.
+    /// The row is written first and decides: of two nodes that start at the same time, the later takes the id of the earlier. A
+    /// process that dies between row and file leaves a store without an id, which the next start pairs.
     ///
     /// - Parameters:
-    ///   - database: of the installation.
-    ///   - blobs: of the installation.
-    ///   - now: the time, noted in the database.
-    /// - Throws: ``ServerError`` `installation` when they belong to two installations, or when the store has blobs and the database names
-    ///   none of them; what the database and the store throw.
+    ///   - database: the installation's database.
+    ///   - blobs: the installation's blobs.
+    ///   - now: the time to record in the database.
+    /// - Throws: ``ServerError`` `installation` if they belong to two installations, or if the store has blobs and the database
+    ///   names none of them; errors of the database and the store.
     static func pair(_ database: any Database, _ blobs: DirectoryBlobStore, at now: Instant) async throws {
         let thread = BlockingThreadPool(name: "pairing", count: 1)
         let inStore = try await thread.run { try blobs.installation() }
@@ -38,7 +38,7 @@ enum Installation {
         try requireSame(try await thread.run { try blobs.join(installation: id) }, id, blobs)
     }
 
-    /// Refuses to create a database beside media: they belong to one that is missing.
+    /// Refuses to create a database in a home with media: they belong to a missing database.
     static func requireNoMedia(_ blobs: DirectoryBlobStore, beside home: Home) throws {
         guard try !blobs.isEmpty else { return }
         throw ServerError(

@@ -3,6 +3,7 @@
 package import CarrelBytes
 package import CarrelHome
 package import CarrelStore
+package import CarrelWebAPI
 import Glibc
 
 // How a home's database and service are opened.
@@ -10,10 +11,10 @@ extension CarrelService {
     /// Opens the embedded database of a home.
     ///
     /// - Parameters:
-    ///   - home: the folder that it is in.
-    ///   - missing: whether it is created where it is missing.
+    ///   - home: its home.
+    ///   - missing: whether to create it if it is missing.
     /// - Returns: the database, with the schema of this version.
-    /// - Throws: ``ServerError`` `homeMissing`; `StoreError` when it cannot be opened.
+    /// - Throws: ``ServerError`` `homeMissing`; `StoreError` if it cannot be opened.
     package static func openDatabase(_ home: Home, missing: Home.Missing = .refuse) throws -> SQLiteDatabase {
         guard missing == .create || home.hasDatabase else {
             throw ServerError(.homeMissing, "\(home.directory) is not a home: it has no database")
@@ -29,6 +30,7 @@ extension CarrelService {
     ///   - missing: whether folders, database and master key are created where they are missing.
     ///   - settings: what the operator decided.
     ///   - clock: tells the time.
+    ///   - isLeftOut: whether a capability is left out, with its routes, jobs, metrics and personal data.
     /// - Returns: the service, ready to answer.
     /// - Throws: ``ServerError`` for the home and its keys, `StoreError` for the database.
     package static func open(
@@ -36,7 +38,8 @@ extension CarrelService {
         database: (any Database)? = nil,
         missing: Home.Missing = .refuse,
         settings: Settings = Settings(),
-        clock: any WallClock = SystemClock()
+        clock: any WallClock = SystemClock(),
+        leavingOut isLeftOut: (any Capability) -> Bool = { _ in false }
     ) async throws -> CarrelService {
         if missing == .create { try home.make() }
         if database == nil, missing == .create, !home.hasDatabase {
@@ -47,7 +50,14 @@ extension CarrelService {
             try await prepareMasterKey(home, state, missing: missing)
             let blobs = try DirectoryBlobStore(path: home.blobsPath)
             try await Installation.pair(state, blobs, at: clock.now)
-            return try await CarrelService(home: home, database: state, blobs: blobs, settings: settings, clock: clock)
+            return try await CarrelService(
+                home: home,
+                database: state,
+                blobs: blobs,
+                settings: settings,
+                clock: clock,
+                leavingOut: isLeftOut
+            )
         } catch {
             if database == nil { await state.close() }
             throw error
@@ -60,7 +70,8 @@ extension CarrelService {
     ///   - home: the folder for the key.
     ///   - database: the database that the key is for.
     ///   - missing: whether the key is created.
-    /// - Throws: ``ServerError`` `masterKey` when the key of a database in use is missing, `homeMissing` when it may not be created.
+    /// - Throws: ``ServerError`` `masterKey` if the key of a database in use is missing, `homeMissing` when it may not be
+    ///   created.
     package static func prepareMasterKey(
         _ home: Home,
         _ database: any Database,

@@ -11,7 +11,7 @@ package import CarrelStore
 import CarrelWebAPI
 import Glibc
 
-// What a restored database needs: what may have ended ends, and what devices depend on is carried over.
+// Completing a restored database: access that may have ended is ended, and data that devices depend on is carried over.
 extension CarrelService {
     /// The database that a backup replaced.
     struct Replaced {
@@ -20,14 +20,14 @@ extension CarrelService {
         let isThere: Bool
     }
 
-    /// Finishes a restore that another tool made, such as `pg_restore`: once for all nodes, while no server runs.
+    /// Finishes a restore by another tool, such as `pg_restore`: once for all nodes, while no server runs.
     ///
     /// - Parameters:
     ///   - home: the home of one node.
     ///   - database: the restored database.
     ///   - replaced: the replaced database, which is only read; nil if there is none.
     ///   - clock: the clock.
-    /// - Returns: what ended, and what was carried over.
+    /// - Returns: the numbers of ended and of carried-over items.
     /// - Throws: ``ServerError`` `installation` or `masterKey` for the database of another home, `conflict` while a server runs.
     package static func finishRestore(
         _ home: Home,
@@ -106,7 +106,7 @@ extension CarrelService {
         }
     }
 
-    /// Why nothing was carried over.
+    /// The reason why nothing was carried over.
     private struct NotCarried: Error {
         let reason: String
     }
@@ -146,7 +146,7 @@ extension CarrelService {
         return carried
     }
 
-    /// Refuses to carry over from the database of another installation, or one whose keys nothing here unwraps.
+    /// Refuses to carry over from the database of another installation, or a database whose keys cannot be unwrapped here.
     private static func requireRelated(_ replaced: any Database, _ database: any Database, _ home: Home) async throws {
         let theirs: (id: String?, keys: MasterKeys)
         do {

@@ -9,26 +9,26 @@ import Glibc
 
 // How a backup takes the place of a home's database, without bringing back what ended since.
 extension CarrelService {
-    /// The result of a restore: what ended with it, what was carried over, and what the replaced database recorded after the backup.
+    /// The result of a restore: the ended and the carried-over items, and the replaced database's records from after the backup.
     package struct Restored: Sendable {
-        /// The time of the last entry in the backup's audit log; without one, the time of its file.
+        /// The time of the last entry in the backup's audit log; without entries, the time of its file.
         package let backupTime: Instant
-        /// The path of the replaced database; nil where there was none.
+        /// The path of the replaced database; nil if there was none.
         package let kept: String?
         /// The numbers of sessions, links and keys that ended.
         package let ended: Ended
         /// The number of rows that the replaced database had later than the backup, by name; nil if it was not read.
         package let carriedOver: [String: Int]?
-        /// Why nothing was carried over; nil if something could be.
+        /// The reason why nothing was carried over; nil otherwise.
         package let problem: String?
         /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that opens.
-        package let lost: [Audit.Entry]?
+        package let lost: [AuditEntry]?
         /// Whether the database has secrets that nothing unwraps, because the home has no master key.
         package let needsMasterKey: Bool
     }
 
-    /// The sessions, links and keys that a restore ended, because they may have ended after the backup. All tickets, credentials of editions, tokens and license messages of
-    /// the service's own end with their secrets.
+    /// The sessions, links and keys that a restore ended, because they may have ended after the backup. All tickets, credentials
+    /// of editions, tokens and license messages of the service's own end with their secrets.
     package struct Ended: Sendable {
         /// Sessions that ended.
         package var sessions = 0
@@ -42,19 +42,20 @@ extension CarrelService {
         package var communicationKeys = 0
     }
 
-    /// Replaces a home's database, which is kept beside it, with a backup. No process may have the database open.
+    /// Replaces a home's database, which is kept next to it, with a backup. No process may have the database open.
     ///
-    /// All sessions and links of the backup end, and the secrets that sign tickets, credentials and tokens are deleted: some of them may
-    /// have ended after the backup. The next start makes new secrets. What devices depend on is carried over from the replaced database if it
-    /// can be read. All of this happens in a copy, before the home changes.
+    /// All sessions and links of the backup end, and the secrets that sign tickets, credentials and tokens are deleted: some of
+    /// them may have ended after the backup. The next start makes new secrets. Data that devices depend on is carried over from
+    /// the replaced database if it can be read. All of this is done in a copy, before the home changes.
     ///
     /// - Parameters:
     ///   - home: the home; its master key may be missing.
     ///   - path: a file that a backup wrote.
     ///   - clock: the clock.
-    /// - Returns: what ended, and what the backup lacks.
-    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey` for the backup
-    ///   of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then unchanged.
+    /// - Returns: the number of ended sessions and links, and what the backup lacks.
+    /// - Throws: ``ServerError`` `notFound` or `invalid` for a file that is not an intact backup, `installation` or `masterKey`
+    ///   for the backup of another home, `conflict` while a server runs, `home` if a file cannot be written. The home is then
+    ///   unchanged.
     @discardableResult
     package static func restore(
         _ home: Home,
@@ -98,16 +99,14 @@ extension CarrelService {
             if let kept { try home.putDatabaseAside(as: kept) }
             // The head is of the replaced log: a crash in between leaves none, which the next seal makes.
             AuditHead(path: home.auditHeadPath).forget()
-            guard unsafe rename(fresh, home.databasePath) == 0 else {
-                throw ServerError(.home, "cannot write \(home.databasePath): \(systemReason())")
+            do throws(FileError) { try DurableFile.rename(fresh, to: home.databasePath, folderSync: .attempted) } catch {
+                throw ServerError(.home, "cannot write \(home.databasePath): \(error.reason)")
             }
         } catch {
             if let kept { home.bringDatabaseBack(from: kept) }
             Home.removeDatabase(fresh)
             throw error
         }
-        // The restore has happened, whatever becomes of this.
-        try? syncFolder(of: home.databasePath)
         return result
     }
 
@@ -138,7 +137,7 @@ extension CarrelService {
         return Instant(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)
     }
 
-    /// Opens a copy of a backup that will take the place of the home's database; nothing is left of it where that fails.
+    /// Opens a copy of a backup that will replace the home's database; removes the copy on failure.
     private static func open(copyOf path: String, as fresh: String, for home: Home) async throws -> SQLiteDatabase {
         Home.removeDatabase(fresh)
         do {

@@ -8,7 +8,7 @@ import CarrelHome
 import CarrelUpstream
 
 extension SubscriptionSettings {
-    /// The sources, in the order in which they are asked; the canned users are the last.
+    /// The sources, in the order of queries; the canned users are last.
     func sources(
         _ context: ServiceContext,
         _ accounts: AccountsCapability,

@@ -6,7 +6,7 @@ import CarrelBytes
 import CarrelHome
 import CarrelStore
 
-/// Which identities at providers lead to an account, for the operator. Every change is in the audit log.
+/// The operator's links between identities at providers and accounts. Every change is in the audit log.
 struct Identities: Sendable {
     let database: any Database
     let clock: any WallClock

@@ -7,7 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/accounts/{account}/identities`: which identities at providers lead to an account.
+/// `/admin/v1/accounts/{account}/identities`: the links between identities at providers and an account.
 struct IdentityRoutes {
     let identities: Identities
     let desk: AccountAdministration

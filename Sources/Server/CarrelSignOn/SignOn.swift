@@ -13,7 +13,7 @@ import CarrelUpstream
 /// Single sign-on at an OpenID provider. A user is identified by issuer and subject together: neither a name nor an
 /// email address ever identifies an account.
 ///
-/// Nothing else depends on the provider: while it is down, sessions go on, and accounts with a password sign in with it.
+/// Nothing else depends on the provider: while it is down, sessions continue, and accounts with a password can sign in.
 struct SignOn: Sendable {
     let client: OpenIDClient
     let settings: SignOnSettings
@@ -29,7 +29,7 @@ struct SignOn: Sendable {
     enum Outcome: Sendable, Equatable {
         /// Signed in, with the session's token; for staff on the way to the administrator's page, the token of that session too.
         case session(String, staff: String?, returnPath: String)
-        /// To be told, as a stable word that the audit log has too.
+        /// The reason to report, as a stable word that is also in the audit log.
         case refused(String)
     }
 
@@ -47,9 +47,9 @@ struct SignOn: Sendable {
         var issuer: String?
     }
 
-    /// Ends a sign-in: asks the provider who it was, and opens a session.
+    /// Completes a sign-in: requests the identity from the provider, and opens a session.
     ///
-    /// - Throws: `UpstreamError` when the provider is unreachable, or its response cannot be verified.
+    /// - Throws: `UpstreamError` if the provider is unreachable, or its response cannot be verified.
     func finish(_ answer: Answer, cookie: String?, redirect: String, requestID: String) async throws -> Outcome {
         let now = clock.now
         guard let attempt = cookie.flatMap({ SignOnAttempt(cookie: $0, key: key) }), now < attempt.expiresAt else {
@@ -113,7 +113,7 @@ struct SignOn: Sendable {
         return StaffSession(account: account, role: role, createdAt: now, expiresAt: now + StaffSession.life, seenAt: now)
     }
 
-    /// The identity's account; where it has none, the first of `fresh` whose name is free becomes its own.
+    /// The identity's account; if it has none, the first of `fresh` with a free name is assigned to it.
     private static func account(
         of identity: OpenIDIdentity,
         _ fresh: [Account],
@@ -124,7 +124,7 @@ struct SignOn: Sendable {
         if let known = try SignOnStore.account(issuer: issuer, subject: subject, in: transaction) { return known }
         for candidate in fresh {
             // An existing account belongs to another user, whatever its name.
-            let account = try AccountStore.findOrInsert(candidate, at: now, in: transaction)
+            let account = try Accounts.findOrCreate(candidate, at: now, in: transaction)
             guard account.id == candidate.id else { continue }
             let isNew = try SignOnStore.link(
                 issuer: issuer,
@@ -150,7 +150,7 @@ struct SignOn: Sendable {
         return ["oidc:\(identity.subject)@\(host)", "oidc:\(digest)"].filter { $0.utf8.count <= 256 }
     }
 
-    /// Grants the plans of the identity's groups, ends those of groups it has left, and sets the role in the same way.
+    /// Grants the plans of the identity's groups, ends plans of groups it has left, and sets the role in the same way.
     private func apply(
         _ identity: OpenIDIdentity,
         to account: Account,

@@ -12,7 +12,7 @@ struct SignOnAttempt: Sendable {
     /// 16 random bytes.
     let id: [UInt8]
     let expiresAt: Instant
-    /// The path on this server to go on to.
+    /// The path on this server to return to.
     let returnPath: String
 
     /// Time limit of a sign-in at the provider.
@@ -24,7 +24,7 @@ struct SignOnAttempt: Sendable {
         self.returnPath = returnPath.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
 
-    /// An attempt out of its cookie; nil when we did not seal it.
+    /// An attempt out of its cookie; nil if we did not seal it.
     init?(cookie text: String, key: HMACSHA256) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let content = Base64URL.decode(parts[0]), let seal = Base64URL.decode(parts[1]),

@@ -21,11 +21,11 @@ package struct SignOnCapability: Capability {
 
     /// - Parameters:
     ///   - context: the capability's foundation.
-    ///   - accounts: who signs in.
-    ///   - settings: the provider, where there is one.
+    ///   - accounts: the accounts.
+    ///   - settings: the provider, if any.
     ///   - audit: records refusals.
-    ///   - onFailure: told why a sign-in failed, which the client is not.
-    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
+    ///   - onFailure: receives the reason for a failed sign-in, which the client does not learn.
+    /// - Throws: ``ServerError`` `masterKey` if a secret is missing.
     package init(
         _ context: ServiceContext,
         _ accounts: AccountsCapability,

@@ -6,7 +6,7 @@ import CarrelMetrics
 import CarrelUpstream
 import CarrelWebAPI
 
-/// `/sign-in/oidc` and `/sign-in/oidc/callback`: to the provider and back.
+/// `/sign-in/oidc` and `/sign-in/oidc/callback`: redirects to the provider and back.
 struct SignOnRoutes {
     let signOn: SignOn
     let callers: RequestAuthenticator
@@ -31,7 +31,7 @@ struct SignOnRoutes {
             var response: HTTPResponse
             do {
                 guard request.method == .get else {
-                    throw HTTPError(.methodNotAllowed, "http.methodNotAllowed", "use GET", headers: ["Allow": "GET"])
+                    throw HTTPError(.methodNotAllowed, "http.method-not-allowed", "use GET", headers: ["Allow": "GET"])
                 }
                 response = try await call(request)
             } catch let error as UpstreamError {
@@ -53,7 +53,7 @@ struct SignOnRoutes {
     }
 
     private func finish(_ request: HTTPRequest) async throws -> HTTPResponse {
-        /// A parameter that occurs exactly once; a repeated one is invalid (RFC 6749 §3.1).
+        /// A parameter that occurs exactly once; a repeated parameter is invalid (RFC 6749 §3.1).
         func parameter(_ name: String) -> String? {
             let all = request.query.all(name)
             return all.count == 1 ? all[0] : nil

@@ -5,13 +5,13 @@ package import CarrelUpstream
 
 /// Settings of single sign-on at an OpenID provider.
 package struct SignOnSettings: Sendable {
-    /// Nil where there is none.
+    /// Nil if there is none.
     package var provider: OpenIDConfiguration?
     /// A PEM file of the authorities to trust for the provider instead of the system's.
     package var certificateAuthorities: String?
-    /// Which plan being in a group gives.
+    /// The plans granted by groups.
     package var plans: [String: String] = [:]
-    /// Which role being in a group gives, `admin` or `support`; owners are made by owners alone.
+    /// The roles granted by groups, `admin` or `support`; only owners appoint owners.
     package var roles: [String: Role] = [:]
     /// Lifetime of such a plan after a sign-in, because the provider does not report when a user leaves a group.
     package var planLife = Duration.seconds(30 * 24 * 3600)

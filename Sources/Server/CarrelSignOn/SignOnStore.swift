@@ -58,7 +58,7 @@ package enum SignOnStore {
         }
     }
 
-    /// Whether the identity is new. It is proven where it signs in just now, and creates the account.
+    /// Links an identity; returns whether it is new. It counts as proven if it has just signed in and creates the account.
     static func link(
         issuer: String,
         subject: String,

@@ -5,9 +5,9 @@ import CarrelHTTP
 import CarrelPackager
 import CarrelWebAPI
 
-/// Sends a segment, or a range of it, as it is being made.
+/// Sends a segment, or a range of it, while it is being generated.
 ///
-/// CBC has no random access for writing: the bytes before a range are made and dropped.
+/// CBC has no random access for writing: the bytes before a range are generated and discarded.
 final class SegmentBody: GroupedBodySource, @unchecked Sendable {  // one connection's thread reads, as BodySource promises
     private let stream: SegmentStream
     private var skip: Int

@@ -33,14 +33,14 @@ struct StreamRoutes {
         router.on(.get, "\(order)/{ticket}/{file}", secret: ["order", "ticket"]) { request, parameters in
             do {
                 return try await file(request, parameters)
-            } catch let error as HTTPError where error.status == .forbidden {
-                activity.refuse(error.code)
+            } catch let error as RuleError where error.kind == .forbidden {
+                activity.refuse(error.code.identifier)
                 throw error
             }
         }
     }
 
-    /// The grant behind a request and the listener's place in the leases.
+    /// Returns the grant of a request and the listener's lease.
     private func admitted(
         _ request: HTTPRequest,
         _ parameters: PathParameters,
@@ -100,11 +100,11 @@ struct StreamRoutes {
         let purpose: Tickets.Purpose = suffix == "key" ? .key : .segment
         let tickets = try await streaming.tickets.tickets(at: now)
         guard tickets.verify(parameters["ticket"], purpose, order: grant.order.id, at: now) else {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "ticket.invalid",
                 "this address is no longer valid: fetch the playlist again",
-                extra: [("reason", .text("ticket"))]
+                facts: [("reason", .text("ticket"))]
             )
         }
         try Streaming.requireLive(grant, at: now)
@@ -178,8 +178,8 @@ struct StreamRoutes {
         return try await titles.coverResponse(of: grant.order.titleID, for: request)
     }
 
-    /// The grant of an order whose title may be shown: not one that was revoked or cancelled. Those that have ended by themselves, or
-    /// have not started, are still on their reader's shelf.
+    /// The grant of an order whose title may be shown: not revoked or canceled. Orders that have expired, or have not started,
+    /// are still on their reader's shelf.
     private func described(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> PlaybackGrantCache.Grant {
         let now = streaming.clock.now
         let (grant, _, _) = try await admitted(request, parameters, at: now)

@@ -7,7 +7,7 @@ package struct StreamSettings: Sendable {
     package var access = AccessMode.orderURL
     /// Maximum number of concurrent streams per account (`session`) or per order (`order-url`); 0 = unlimited.
     package var concurrency = 3
-    /// The consequence of one stream more.
+    /// The consequence of exceeding the limit.
     package var mode = Leases.Mode.blockNewDevice
     /// Segments under one key; 0 means one key for the whole title.
     package var keyRotation = 0

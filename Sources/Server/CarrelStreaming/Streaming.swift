@@ -12,8 +12,8 @@ import CarrelPackager
 import CarrelThreads
 import CarrelWebAPI
 
-/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments made as they are asked for,
-/// keys for orders that are live.
+/// Streams orders as HLS with AES-128 (RFC 8216): playlists from the segment index, segments generated on request, keys for
+/// active orders.
 package final class Streaming: Sendable {
     package let settings: StreamSettings
     package let orders: Orders
@@ -48,46 +48,46 @@ package final class Streaming: Sendable {
     }
 
     /// Refuses an order that is not live, or whose account is suspended, with the reason.
-    static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(HTTPError) {
+    static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(RuleError) {
         let order = grant.order
         let availability = order.availability(at: now)
         if availability == .live, grant.isSuspended {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "order.suspended",
                 "the account of this order is suspended",
-                extra: [("reason", .text("suspended"))]
+                facts: [("reason", .text("suspended"))]
             )
         }
         let detail: String
-        var extra: [(String, HTTPError.Value)] = [("reason", .text(availability.rawValue))]
+        var facts: [(String, HTTPError.Value)] = [("reason", .text(availability.rawValue))]
         switch availability {
         case .live: return
         case .notStarted:
             detail = "this order has not started yet"
-            if let start = order.startsAt { extra.append(("startsAt", .text(start.description))) }
+            if let start = order.startsAt { facts.append(("startsAt", .text(start.description))) }
         case .expired:
             detail = "this order has expired"
-            if let end = order.endsAt { extra.append(("endedAt", .text(end.description))) }
+            if let end = order.endsAt { facts.append(("endedAt", .text(end.description))) }
         case .returned: detail = "this title has been returned"
         case .revoked: detail = "this order has been revoked"
         case .cancelled: detail = "this order has been cancelled"
         }
-        throw HTTPError(.forbidden, "order.\(availability.rawValue)", detail, extra: extra)
+        throw RuleError(.forbidden, "order.\(availability.rawValue)", detail, facts: facts)
     }
 
     /// Takes or renews the listener's lease, or refuses.
     func requireLease(_ subject: String, _ listener: String, at now: Instant) async throws {
         guard case .refused(let seconds) = try await leases.take(subject, listener, at: now) else { return }
-        throw HTTPError(
+        throw RuleError(
             .forbidden,
             "order.concurrency",
             "too many concurrent listeners: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
-            extra: [
+            facts: [
                 ("reason", .text("concurrency")), ("limit", .number(Int64(settings.concurrency))),
                 ("retryAfter", .number(seconds)),
             ],
-            headers: ["Retry-After": String(seconds)]
+            retryAfter: seconds
         )
     }
 
@@ -96,7 +96,7 @@ package final class Streaming: Sendable {
     /// The options of a playlist request.
     struct PlaylistRequest {
         var form: SegmentForm
-        /// Whether key URIs get the scheme `offline`, for apps that keep keys themselves.
+        /// Whether key URIs have the scheme `offline`, for apps that store keys themselves.
         var offline: Bool
         /// Scheme and authority at which the client reaches the server, such as `https://audio.example.org`.
         var origin: String
@@ -133,8 +133,8 @@ package final class Streaming: Sendable {
         return template
     }
 
-    /// The multivariant playlist that wraps a media playlist, with the chapters and, where there is one, the cover as session
-    /// data. The cover's address is a value: what a URI attribute leads to is JSON (RFC 8216 §4.3.4.4).
+    /// The multivariant playlist that wraps a media playlist, with the chapters and the cover, if any, as session data. The
+    /// cover's address is a value: a URI attribute must lead to JSON (RFC 8216 §4.3.4.4).
     func multivariantPlaylist(_ grant: PlaybackGrantCache.Grant, _ request: PlaylistRequest, cover: Bool) throws -> [UInt8] {
         let index = grant.media.index
         var query: [String] = []
@@ -153,14 +153,14 @@ package final class Streaming: Sendable {
 
     // MARK: Keys and segments
 
-    /// The key of one period of an order: the order's own where keys do not rotate, one derived from it where they do.
+    /// The key of one period of an order: the order's own if keys do not rotate, else a key derived from it.
     func key(_ grant: PlaybackGrantCache.Grant, period: Int) -> Secret? {
         guard settings.keyRotation > 0 else { return period == 0 ? grant.key : nil }
         guard period >= 0, period * settings.keyRotation < max(1, grant.media.index.segmentCount) else { return nil }
         return HKDF.sha256(secret: grant.key, salt: [], info: "carrel content key \(period)", count: 16)
     }
 
-    /// The encrypted segment; nil when the title has no such segment.
+    /// The encrypted segment; nil if the title has no such segment.
     func segment(_ grant: PlaybackGrantCache.Grant, number: Int, form: SegmentForm) async throws -> SegmentStream? {
         let index = grant.media.index
         guard number >= 0, number < index.segmentCount else { return nil }

@@ -7,7 +7,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/ticket-key/rotate`: what signs the addresses of segments and keys is changed.
+/// `/admin/v1/ticket-key/rotate`: replaces the secret that signs the addresses of segments and keys.
 struct TicketKeyRoutes {
     let tickets: TicketKeyring
     let callers: RequestAuthenticator

@@ -8,13 +8,13 @@ package import CarrelHome
 package import CarrelStore
 import CarrelThreads
 
-/// The secrets that sign tickets: kept in the database under the master key, known here, replaced by a rotation.
+/// The secrets that sign tickets: stored in the database under the master key, cached here, replaced by a rotation.
 ///
-/// Every node of a database reads them again once a minute. A new secret begins to sign two minutes after it was made, with
-/// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
-/// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
+/// Every node of a database reads them again once a minute. A new secret starts signing two minutes after its creation, with the
+/// first window of tickets that opens then: by then every node knows it, and no playlist changes before its window ends. Earlier
+/// secrets remain valid for verification until the last ticket that they may have signed has expired.
 package final class TicketKeyring: Sendable {
-    /// How long secrets are valid after a successful read of the database.
+    /// The time for which secrets are valid after a successful read of the database.
     static let life = Duration.seconds(60)
     /// Additional time for which requests use them while another request reloads them.
     static let grace = Duration.seconds(5)
@@ -27,7 +27,7 @@ package final class TicketKeyring: Sendable {
         var readAt: Instant
         /// Whether a request is reading them again.
         var isReading = false
-        /// Counts the changes made here, so that what was read before one does not replace what was read after it.
+        /// The number of local changes, so that a state read before a change does not replace a state read after it.
         var changes: UInt64 = 0
     }
 
@@ -56,7 +56,7 @@ package final class TicketKeyring: Sendable {
             return nil
         }
         if let known { return known }
-        // A read that fails leaves the secrets as old as they were, so that one that was replaced is not used any longer for it.
+        // A failed read does not extend the validity of the secrets, so that a replaced secret is not used longer.
         defer { state.withLock { $0.isReading = false } }
         return try await reload(at: now)
     }
@@ -64,11 +64,11 @@ package final class TicketKeyring: Sendable {
     /// Adds a secret that signs from now on.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others on
-    ///     the same database within a minute.
+    ///   - atOnce: whether to delete every other secret, which revokes all issued tickets: in this process immediately, in others
+    ///     on the same database within a minute.
     ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
-    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
@@ -92,9 +92,9 @@ package final class TicketKeyring: Sendable {
         return made
     }
 
-    /// Deletes the secrets whose last ticket has expired. For a server, which knows the lifetime of its tickets.
+    /// Deletes the secrets whose last ticket has expired. Called by a server, which knows the lifetime of its tickets.
     ///
-    /// - Parameter life: the configured lifetime of tickets in milliseconds; those of long titles live longer.
+    /// - Parameter life: the configured lifetime of tickets in milliseconds; tickets of long titles live longer.
     /// - Returns: the number of deleted secrets.
     /// - Throws: the database's error, or ``ServerError`` `masterKey`.
     @discardableResult
@@ -121,10 +121,9 @@ package final class TicketKeyring: Sendable {
     ) throws -> [UInt8] {
         let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
         let secrets = try SigningSecret.all(.ticket, master, in: transaction)
-            .sorted { $0.signsFrom < $1.signsFrom }
         // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
         let held = Tickets.Window.length(life: longest) + longest + 120_000
-        return zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }.map(\.0.id)
+        return SigningSecret.dead(secrets, after: .milliseconds(held), at: now).map(\.id)
     }
 
     private func reload(at now: Instant, afterChange: Bool = false) async throws -> Tickets {

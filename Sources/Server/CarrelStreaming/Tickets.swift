@@ -7,7 +7,7 @@ package import CarrelHome
 /// Short-lived signed capabilities in the paths of segment and key URLs.
 ///
 /// 21 bytes, 28 characters of base64url: key id (1), expiry in seconds since 1970 (4, big-endian), and the first 16 bytes of
-/// HMAC-SHA-256 over both and the order id. Each purpose has a key of its own, derived with HKDF, so that a ticket for segments
+/// HMAC-SHA-256 over both and the order id. Each purpose has a separate key, derived with HKDF, so that a ticket for segments
 /// opens no key.
 package struct Tickets: Sendable {
     package enum Purpose: String, Sendable, CaseIterable {
@@ -22,7 +22,7 @@ package struct Tickets: Sendable {
     /// From when each secret signs, in this order.
     private let schedule: [(from: Instant, key: UInt8)]
 
-    /// - Parameter secrets: what signs and verifies; at least one.
+    /// - Parameter secrets: the secrets for signing and verifying; at least one.
     package init(secrets: [SigningSecret]) {
         let pairs = secrets.map { secret in
             let purposes = Purpose.allCases.map { purpose in

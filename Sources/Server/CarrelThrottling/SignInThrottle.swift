@@ -10,17 +10,17 @@ import CarrelThreads
 /// Throttling of password guessing that does not lock out the owner.
 ///
 /// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
-/// attempt is counted before the password is verified, so that concurrent attempts all count. The same wrong password again does not
-/// count against the account, as apps retry, but against the network. A network from which the account has signed in before passes
-/// by the account's own counter. IPv6 networks also count for the wider ones that contain them. Attempts that are answered
-/// without verification have a separate limiter, so that an app with an old password uses up no other client's attempts; both are
-/// counted in the memory of this process.
+/// attempt is counted before the password is verified, so that concurrent attempts all count. The same wrong password again does
+/// not count against the account, as apps retry, but against the network. A network from which the account has signed in before
+/// bypasses the account's own counter. IPv6 networks also count towards the larger networks that contain them. Attempts that are
+/// answered without verification have a separate limiter, so that an app with an old password uses up no other client's attempts;
+/// both are counted in the memory of this process.
 ///
-/// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
-/// guessing on another device, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
-/// at no other counter. Its id is not secret. Knowing it gives an attacker the guesses of
-/// one more counter, the same few from any network, and none for another account; using them up makes the device
-/// an unknown one, which the other three counters limit like any other, and does not lock it out.
+/// A device that the account has signed in on before has its own counter, and while that lets it pass, no other counter makes it
+/// wait: guessing on another device, in a library's network, does not lock it out. Every attempt on it counts there, also with
+/// the same password, and at no other counter. Its id is not secret. Knowing it gives an attacker the guesses of one more
+/// counter, the same few from any network, and none for another account; using them up makes the device unknown, so that the
+/// other three counters limit it like any other, without locking it out.
 package struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -35,11 +35,11 @@ package struct SignInThrottle: Sendable {
     private let noted = Locked(LRUCache<[UInt8], Instant>(limit: 4096))
 
     /// - Parameters:
-    ///   - database: where the counters are.
+    ///   - database: the database of the counters.
     ///   - clock: the time.
-    ///   - audit: where refusals are noted.
-    ///   - secret: what is stored of names, addresses and passwords is their HMAC under it, of 32 bytes.
-    ///   - networkLimit: attempts a minute from one network, over all accounts; at least 1.
+    ///   - audit: the log of refusals.
+    ///   - secret: the key of 32 bytes for the HMACs of names, addresses and passwords, which are stored instead of them.
+    ///   - networkLimit: the limit of attempts per minute from one network, over all accounts; at least 1.
     package init(
         database: any Database,
         clock: any WallClock,
@@ -63,7 +63,7 @@ package struct SignInThrottle: Sendable {
         let accountName: String
         let address: String
         let password: String
-        /// Names the device, where the account has signed in on this very one before.
+        /// The device's key, if the account has signed in on this device before.
         let knownDevice: [UInt8]?
         let requestID: String
         /// The audit action of a refusal, …
@@ -90,7 +90,7 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// The number of free attempts, and the delay of each further one.
+    /// The number of free attempts, and the delay of each further attempt.
     struct Rule: Sendable {
         let free: Int64
         /// The wait after the first that is not free; it doubles with each.
@@ -108,7 +108,7 @@ package struct SignInThrottle: Sendable {
     static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
     /// Default limit of attempts per minute and network.
     package static let usualNetworkLimit = 30
-    /// Number of networks of one IPv6 /48, the size of one customer's, that may use up their limits at the same time, …
+    /// The number of networks in an IPv6 /48, a typical customer's size, that may use up their limits at the same time, …
     static let networksOfSite = 8
     /// … and in a /32, which a provider has.
     static let networksOfProvider = 32
@@ -116,13 +116,13 @@ package struct SignInThrottle: Sendable {
     static let repeatsOfAttempt = 2
     /// Lifetime of an unused counter; a network's lives one minute.
     static let memory = Duration.seconds(24 * 3600)
-    /// Time for which a network, or a device without a record, counts as one from which the account signs in.
+    /// Time for which a network, or a device without a record, counts as known for the account's sign-ins.
     package static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
-    /// Maximum difference between the clocks of two nodes. A counter from later than that was written before the clock was set back, and is
-    /// ignored.
+    /// Maximum difference between the clocks of two nodes. A counter from later than that was written before the clock was set
+    /// back, and is ignored.
     static let skew = Duration.seconds(60)
-    /// The audit log is told once in so long that the same counter refuses.
+    /// The minimum interval between audit entries about the same counter.
     static let noteStep = Duration.seconds(15 * 60)
 
     /// A counter that refuses, and for how long.
@@ -133,9 +133,9 @@ package struct SignInThrottle: Sendable {
 
     /// Counts an attempt.
     ///
-    /// - Parameter attempt: what was typed, where.
-    /// - Returns: how long to wait before it may be made; nil when it may be made now.
-    /// - Throws: when the database does not answer.
+    /// - Parameter attempt: the credentials and their origin.
+    /// - Returns: the waiting time before the attempt; nil if it may be made now.
+    /// - Throws: the database's error.
     package func begin(_ attempt: Attempt) async throws -> Duration? {
         let (keys, now) = (keys(of: attempt), clock.now)
         // Who has to wait changes nothing, and takes no turn of those who write.
@@ -157,9 +157,9 @@ package struct SignInThrottle: Sendable {
 
     /// Counts an attempt whose password was found wrong a short while ago.
     ///
-    /// - Parameter attempt: what was typed, where.
-    /// - Returns: how long to wait before it may be made; nil when it may be made now.
-    /// - Throws: when the database does not answer.
+    /// - Parameter attempt: the credentials and their origin.
+    /// - Returns: the waiting time before the attempt; nil if it may be made now.
+    /// - Throws: the database's error.
     package func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
         let (network, now) = (Self.network(of: attempt.address), clock.now)
         guard let wait = repeats.take(network, at: now) else { return nil }
@@ -167,14 +167,14 @@ package struct SignInThrottle: Sendable {
         return wait
     }
 
-    /// The key that an attempt of a device counts by, where it has signed in with the name before, and no list of devices tells.
+    /// The key under which an attempt of a device counts, if it has signed in with the name before and no device list exists.
     ///
     /// - Parameters:
-    ///   - device: the hash of what names the device.
-    ///   - name: the account's name, as it was typed.
-    ///   - transaction: where to look.
-    /// - Returns: what all devices of the name share, because no list limits them; nil for an unknown device.
-    /// - Throws: when the database does not answer.
+    ///   - device: the hash of the device's identifier.
+    ///   - name: the account's name, as typed.
+    ///   - transaction: the transaction.
+    /// - Returns: a key shared by all devices of the name, because no list limits them; nil for an unknown device.
+    /// - Throws: the database's error.
     package func unlistedDevice(_ device: [UInt8], of name: String, in transaction: any Transaction) throws -> [UInt8]? {
         let seen = try ThrottleStore.network(successKey(of: name, on: device), in: transaction)
         return seen.map { clock.now - $0 < Self.successMemory } == true ? key("devices of no list", name) : nil
@@ -210,13 +210,13 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// Removes counters, so that those who were slowed down are let in: of an account, of a network, of both, or all. The counters of
-    /// wider networks, which only this process has, are removed too.
+    /// Removes counters of an account, of a network, of both, or all, so that throttled clients can sign in. Counters of wider
+    /// networks, which only this process has, are removed too.
     ///
     /// - Parameters:
-    ///   - name: the account's name as it is typed; nil for every account.
+    ///   - name: the account's name as typed; nil for every account.
     ///   - address: any address in the network; nil for every network.
-    ///   - subject: the id of the account, for the audit log; empty where there is none.
+    ///   - subject: the id of the account, for the audit log; empty if there is none.
     ///   - actor: the actor for the audit log.
     /// - Returns: the number of counters deleted from the database.
     /// - Throws: the database's error.
@@ -286,7 +286,7 @@ package struct SignInThrottle: Sendable {
 
     /// The decision of the counters on an attempt.
     private struct Turn: Sendable {
-        /// The first that refuses it; nil when it may be made.
+        /// The first that refuses it; nil if it may be made.
         var refusal: Refusal?
         /// The counters that count the attempt.
         var counters: [Counted] = []
@@ -379,7 +379,7 @@ package struct SignInThrottle: Sendable {
         )
     }
 
-    /// The /64 of an IPv6 address, and an IPv4 address as it is.
+    /// The /64 of an IPv6 address, or an IPv4 address unchanged.
     package static func network(of address: String) -> String { prefix(of: address, bits: 64) ?? address }
 
     /// The first bits, a multiple of 16 up to 64, of an IPv6 address; nil for one of IPv4.

@@ -53,7 +53,7 @@ package enum ThrottleStore {
         case accountAndNetwork = "account-network"
     }
 
-    /// The keyed hash by which a counter is found, and those of the account and the network that it is of.
+    /// The keyed hash that identifies a counter, and the hashes of its account and network.
     struct Key: Sendable, Hashable {
         let bytes: [UInt8]
         let kind: Kind

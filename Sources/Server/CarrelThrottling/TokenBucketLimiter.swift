@@ -13,17 +13,17 @@ package final class TokenBucketLimiter: Sendable {
     private let perMinute: Double
     private let levels = Locked(LRUCache<String, Level>(limit: 16_384))
 
-    /// - Parameter perMinute: how many pass in a minute.
+    /// - Parameter perMinute: the number of requests allowed per minute.
     package init(perMinute: Int) {
         self.perMinute = Double(perMinute)
     }
 
-    /// Counts one.
+    /// Counts a request.
     ///
     /// - Parameters:
-    ///   - network: where from.
+    ///   - network: the client's network.
     ///   - now: the time.
-    /// - Returns: how long until the next one passes; nil when this one does.
+    /// - Returns: the time until the next request is allowed; nil if this one is.
     package func take(_ network: String, at now: Instant) -> Duration? {
         levels.withLock { levels in
             var level = levels[network] ?? Level(left: perMinute, at: now)

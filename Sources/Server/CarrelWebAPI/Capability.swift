@@ -20,7 +20,7 @@ package protocol Capability: Sendable {
 
     func addRoutes(to router: inout Router)
     func addMetrics(to registry: MetricsRegistry)
-    /// Work beside the requests.
+    /// Background work.
     var jobs: [BackgroundJob] { get }
     /// Removal of rows past their time.
     var cleanups: [Cleanup] { get }
@@ -28,7 +28,7 @@ package protocol Capability: Sendable {
     var personalData: [PersonalData.Member] { get }
     /// Keys that are kept wrapped under the master key.
     var wrappedKeys: [WrappedKeys] { get }
-    /// Members of `/admin/v1/health`; objects of one name become one.
+    /// Members of `/admin/v1/health`; objects with the same name are merged.
     func health(at now: Instant, within limit: Duration) async -> JSONObject
     /// Conditions that an operator must attend to soon, as sentences for `/readyz`, `/admin/v1/health` and `carrel status`.
     func warnings(at now: Instant, within limit: Duration) async -> [String]
@@ -48,7 +48,7 @@ extension Capability {
     package func warnings(at now: Instant, within limit: Duration) async -> [String] { [] }
 }
 
-/// Work that a server repeats beside the requests.
+/// Work that a server repeats in the background.
 package struct BackgroundJob: Sendable {
     /// The time between two turns.
     package let interval: Duration
@@ -73,7 +73,7 @@ package struct BackgroundJob: Sendable {
 
 /// Removes rows past their time, a little at a time.
 package struct Cleanup: Sendable {
-    /// Whether there may be something to remove, looked up before a write is asked for.
+    /// Whether there may be something to remove, checked before a write is requested.
     package let isDue: @Sendable (any Transaction) throws -> Bool
     /// Removes at most `limit` rows and returns how many.
     package let remove: @Sendable (_ now: Instant, _ limit: Int, any Transaction) throws -> Int

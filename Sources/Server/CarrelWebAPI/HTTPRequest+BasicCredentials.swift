@@ -4,15 +4,15 @@ import CarrelBytes
 import CarrelHTTP
 
 extension HTTPRequest {
-    /// User and password of `Authorization: Basic …` (RFC 7617 §2), in UTF-8; nil when there is no such field or it is broken.
+    /// User and password of `Authorization: Basic …` (RFC 7617 §2), in UTF-8; nil if there is no such field or it is broken.
     ///
-    /// The last colon divides them: account names may hold one, app passwords and edition credentials do not.
+    /// The last colon divides them: account names may contain a colon, app passwords and edition credentials do not.
     package var basicCredentials: (user: String, password: String)? {
         guard let pair = basicPair, let colon = pair.lastIndex(of: UInt8(ascii: ":")) else { return nil }
         return Self.texts(pair, dividedAt: colon)
     }
 
-    /// The same, divided by the first colon, as the specification has it: for passwords that their owners chose.
+    /// The same, divided by the first colon as specified, for passwords chosen by their owners.
     package var basicCredentialsAtFirstColon: (user: String, password: String)? {
         guard let pair = basicPair, let colon = pair.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return Self.texts(pair, dividedAt: colon)

@@ -7,14 +7,15 @@ package import CarrelJSON
 
 /// The JSON body of a request to Carrel's own API.
 package enum JSONBody {
-    /// The object that the body holds.
+    /// Parses the object in the body.
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - limit: bytes of the body at most.
-    ///   - values: values in it at most, arrays and objects among them: each takes many times its bytes in memory.
+    ///   - limit: the maximum size of the body in bytes.
+    ///   - values: the maximum number of values in it, including arrays and objects: each takes many times its bytes in memory.
     /// - Returns: the object.
-    /// - Throws: 400 for what is not a JSON object or has more values, 413 for more than `limit` bytes, 415 for another content type.
+    /// - Throws: 400 unless it is a JSON object within the limit of values, 413 for more than `limit` bytes, 415 for another
+    ///   content type.
     package static func object(of request: HTTPRequest, limit: Int, values: Int = usualValues) async throws -> JSONObject {
         guard let object = try await value(of: request, limit: limit, values: values).object else {
             throw ServerError(.invalid, "the body must be a JSON object")
@@ -25,15 +26,15 @@ package enum JSONBody {
     /// Values in a body that holds no long list.
     private static let usualValues = 2000
 
-    /// The value that the body holds.
+    /// Parses the value in the body.
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - limit: how many bytes the body may have.
-    ///   - values: how many values it may hold.
-    ///   - isFromApps: whether existing apps send it: `text/json` and a byte order mark are taken too.
+    ///   - limit: the maximum size of the body in bytes.
+    ///   - values: the maximum number of values in it.
+    ///   - isFromApps: whether existing apps send it: `text/json` and a byte order mark are accepted too.
     /// - Returns: the value.
-    /// - Throws: 400 for what is not JSON, 413 for more than `limit` bytes, 415 for another content type.
+    /// - Throws: 400 unless it is JSON, 413 for more than `limit` bytes, 415 for another content type.
     package static func value(of request: HTTPRequest, limit: Int, values: Int = usualValues, isFromApps: Bool = false)
         async throws -> JSON
     {
@@ -54,14 +55,14 @@ package enum JSONBody {
 }
 
 extension JSONObject {
-    /// Refuses members outside the list: a misspelt one should not be ignored.
+    /// Refuses members outside the list: a misspelled member should not be ignored.
     package func allowOnly(_ names: Set<String>) throws(ServerError) {
         for (name, _) in self where !names.contains(name) {
             throw ServerError(.invalid, "the body has an unknown member \"\(name.prefix(64))\"")
         }
     }
 
-    /// The text of a member; nil when it is absent or null. U+0000, which no database keeps, is refused.
+    /// The text of a member; nil if it is absent or null. U+0000, which no database keeps, is refused.
     package func string(_ name: String) throws(ServerError) -> String? {
         guard let value = self[name], value != .null else { return nil }
         guard let text = value.string else { throw ServerError(.invalid, "\(name) must be a string") }
@@ -82,21 +83,21 @@ extension JSONObject {
         return instant
     }
 
-    /// A whole number from 0 on; nil when it is absent or null.
+    /// A whole number from 0; nil if it is absent or null.
     package func count(_ name: String) throws(ServerError) -> Int? {
         guard let value = self[name], value != .null else { return nil }
         guard let number = value.int, number >= 0 else { throw ServerError(.invalid, "\(name) must be a whole number") }
         return number
     }
 
-    /// A truth value; nil when it is absent or null.
+    /// A truth value; nil if it is absent or null.
     package func flag(_ name: String) throws(ServerError) -> Bool? {
         guard let value = self[name], value != .null else { return nil }
         guard let flag = value.bool else { throw ServerError(.invalid, "\(name) must be true or false") }
         return flag
     }
 
-    /// A list of texts; nil when it is absent or null.
+    /// A list of texts; nil if it is absent or null.
     package func strings(_ name: String, limit: Int = 1000) throws(ServerError) -> [String]? {
         guard let value = self[name], value != .null else { return nil }
         guard let strings = value.array?.map(\.string), strings.count <= limit, !strings.contains(nil) else {
@@ -129,7 +130,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// The same, not cacheable: it contains a secret, or is about one person.
+    /// The response marked as not cacheable: it contains a secret or personal data.
     package var unstored: HTTPResponse {
         var response = self
         response.headers["Cache-Control"] = "no-store"
@@ -138,7 +139,7 @@ extension HTTPResponse {
 }
 
 extension Query {
-    /// A whole number in `range`; nil when it is absent.
+    /// A whole number in `range`; nil if it is absent.
     package func integer(_ name: String, in range: ClosedRange<Int>) throws(ServerError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
@@ -147,7 +148,7 @@ extension Query {
         return value
     }
 
-    /// A number in `range`; nil when it is absent.
+    /// A number in `range`; nil if it is absent.
     package func number(_ name: String, in range: ClosedRange<Double>) throws(ServerError) -> Double? {
         guard let text = self[name] else { return nil }
         guard let value = Double(text), range.contains(value) else {

@@ -13,20 +13,20 @@ package struct ListPage {
 
     /// - Parameters:
     ///   - query: `limit` from 1 to `most`, `after` the `next` of an earlier page.
-    ///   - limit: rows where the query has no `limit`.
-    ///   - most: the greatest `limit`.
+    ///   - limit: the number of rows if the query has no `limit`.
+    ///   - most: the maximum `limit`.
     /// - Throws: `request.invalid`.
     package init(_ query: Query, limit: Int = 100, most: Int = 1000) throws {
         self.limit = try query.integer("limit", in: 1...most) ?? limit
         after = try PageCursor.parse(query["after"])
     }
 
-    /// The response's object: the rows, and as `next` the cursor of the last one where there may be more.
+    /// The response's object: the rows, and as `next` the cursor of the last row if there may be more.
     ///
     /// - Parameters:
-    ///   - name: the member that holds the rows.
+    ///   - name: the member with the rows.
     ///   - rows: at most ``limit``.
-    ///   - json: one row.
+    ///   - json: returns the JSON of a row.
     ///   - cursor: the instant and id by which a row is sorted.
     /// - Returns: the object, to which a caller may add members.
     package func json<Row>(

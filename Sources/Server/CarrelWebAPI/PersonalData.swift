@@ -24,7 +24,7 @@ package enum PersonalData {
         }
     }
 
-    /// The reason why what was sold, lent and given is kept.
+    /// The reason for keeping records of sales, loans and gifts.
     package static let accounting = "required for the shop's or library's accounting"
 
     /// The person whose data are exported.
@@ -84,7 +84,7 @@ package enum PersonalData {
         }
     }
 
-    /// Items as they are exported, and where the next page starts; nil at the end.
+    /// Exported items, and the position of the next page; nil at the end.
     package struct Page: Sendable {
         package let items: [JSON]
         package let next: [SQLValue]?
@@ -100,11 +100,11 @@ package enum PersonalData {
         /// Reads a page.
         ///
         /// - Parameters:
-        ///   - statement: what to read; its last value is the number of rows.
-        ///   - values: the others.
-        ///   - transaction: to read in.
-        ///   - item: a row as it is exported, and the place after it.
-        /// - Throws: what the database and `item` throw.
+        ///   - statement: the query; its last parameter is the number of rows.
+        ///   - values: the other parameters.
+        ///   - transaction: the transaction.
+        ///   - item: returns a row's exported item, and the position after it.
+        /// - Throws: errors of the database and `item`.
         package init(
             _ statement: SQL,
             _ values: [SQLValue],

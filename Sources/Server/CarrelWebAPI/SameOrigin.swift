@@ -2,23 +2,23 @@
 
 package import CarrelHTTP
 
-/// The proof that a page of ours, and no other, made a browser send a request that changes something.
+/// The proof that one of our pages, and no other, made a browser send a changing request.
 ///
-/// Checked for each request that is authenticated by a cookie, which a browser adds whatever page made it send the request. The
-/// router has refused requests with another origin; here, requests without one are refused too. Programs that are not
-/// browsers have no business with cookies: they send a token.
+/// Checked for each request that is authenticated by a cookie, which a browser adds for any page. The router has refused requests
+/// with another origin; here, requests without an origin are refused too. Programs other than browsers must send a token instead
+/// of cookies.
 package enum SameOrigin {
     /// Refuses a request that would change something, unless `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) or `Origin` (RFC 6454
     /// §7), which no page can set, says that it comes from our own pages.
     ///
     /// - Parameter request: the request, whatever its method.
     /// - Throws: 403 `request.other-origin`.
-    package static func require(_ request: HTTPRequest) throws(HTTPError) {
+    package static func require(_ request: HTTPRequest) throws(RuleError) {
         guard !request.method.isSafe else { return }
         let (site, origin) = (request.headers["Sec-Fetch-Site"], request.headers["Origin"])
         let isOwn = site.map { $0 == "same-origin" } ?? (origin != nil)
         guard isOwn, origin.map(request.isOwnOrigin) ?? true else {
-            throw HTTPError(
+            throw RuleError(
                 .forbidden,
                 "request.other-origin",
                 "with a cookie, only pages of this server can do this; programs must send a token in the Authorization header"

@@ -9,27 +9,27 @@ extension StoreError: HTTPProblemConvertible {
     package var problem: HTTPError {
         switch code {
         case .text: HTTPError(.badRequest, "request.invalid", "a text in the request contains the character U+0000")
-        case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full", headers: Self.later)
+        case .full: HTTPError(.insufficientStorage, HTTPError.Code(code), "the server's disk is full", headers: Self.later)
         case .busy:
-            HTTPError(.serviceUnavailable, code.identifier, "the database is busy: try again", headers: ["Retry-After": "1"])
+            HTTPError(.serviceUnavailable, HTTPError.Code(code), "the database is busy: try again", headers: ["Retry-After": "1"])
         case .readOnly:
             HTTPError(
                 .serviceUnavailable,
-                code.identifier,
+                HTTPError.Code(code),
                 "the database is read-only at the moment: try again later",
                 headers: Self.later
             )
         case .unavailable, .closed:
             HTTPError(
                 .serviceUnavailable,
-                code.identifier,
+                HTTPError.Code(code),
                 "the database or the disk does not respond: try again later",
                 headers: Self.later
             )
         case .damaged:
             HTTPError(
                 .internalServerError,
-                code.identifier,
+                HTTPError.Code(code),
                 "the file of this title is damaged on the server; operators: run 'carrel blobs check'"
             )
         default:
@@ -37,6 +37,6 @@ extension StoreError: HTTPProblemConvertible {
         }
     }
 
-    /// Seconds until it may be worth another try, where the operator may have to act first.
+    /// The seconds until a retry, if the operator may have to act first.
     private static let later: HTTPFields = ["Retry-After": "10"]
 }

@@ -8,7 +8,7 @@ import CarrelWeb
 package enum WebPage {
     static let missing = ServerError(.notFound, "there is no such page")
 
-    /// A file as it is.
+    /// Returns a file unchanged.
     package static func file(_ name: String, _ request: HTTPRequest, status: HTTPStatus = .ok) throws -> HTTPResponse {
         guard let asset = WebAssets.named(name), !name.hasSuffix(partSuffix) else { throw missing }
         return file(asset, request, status: status)
@@ -34,14 +34,14 @@ package enum WebPage {
 
     /// A small page for visitors who are not signed in, with parts that only the server knows.
     ///
-    /// Never cached. Its address is sent to pages of this server only, so that a form sent from it has an
-    /// `Origin`, which a page without a referrer leaves out.
+    /// Never cached. Its address is sent to pages of this server only, so that a form sent from it has an `Origin`, which is
+    /// missing for a page without a referrer.
     /// - Parameters:
     ///   - name: the file with the page's title in its first line, and the contents of the shared shell.
-    ///   - parts: the replacements of the comments `<!-- problem -->` and so on; a missing one leaves nothing.
+    ///   - parts: the replacements of the comments `<!-- problem -->` and so on; missing ones are removed.
     ///   - status: the status.
     /// - Returns: the page.
-    /// - Throws: when there is no such file.
+    /// - Throws: if there is no such file.
     package static func door(_ name: String, _ parts: [String: Markup] = [:], status: HTTPStatus = .ok) throws -> HTTPResponse {
         guard let shell = WebAssets.named("door.html"), let inside = WebAssets.named(name + partSuffix) else { throw missing }
         let lines = String(decoding: inside.bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
@@ -77,7 +77,7 @@ package enum WebPage {
             Markup(text: "<input type=\"hidden\" name=\"\(escaped(name))\" value=\"\(escaped(value))\">")
         }
 
-        /// A way to go on that looks like a button.
+        /// A link that looks like a button.
         package static func link(_ words: String, to address: String) -> Markup {
             Markup(text: "<a class=\"button button-quiet\" href=\"\(escaped(address))\">\(escaped(words))</a>")
         }

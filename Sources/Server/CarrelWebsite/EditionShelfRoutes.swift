@@ -9,7 +9,7 @@ import CarrelJSON
 import CarrelWebAPI
 import CarrelWorks
 
-/// `/v1/shelf/editions`: what the bookshelf shows beside audiobooks. A request here is one of an account's own browser.
+/// `/v1/shelf/editions`: the editions of the bookshelf, next to audiobooks. Requests come from an account's own browser.
 struct EditionShelfRoutes {
     let shelf: EditionShelf
     let callers: RequestAuthenticator

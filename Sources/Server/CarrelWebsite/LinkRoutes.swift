@@ -63,10 +63,11 @@ struct LinkRoutes {
                 ? ("Device linked", "\(name) is linked to your account. It notices within a few seconds.")
                 : ("Device refused", "\(name) was not linked to your account.")
             return try WebPage.door("link-done", ["name": .plain(title), "problem": .notice(sentence)])
-        } catch let error as HTTPError {
-            guard let sentence = Self.sentences[error.code] else { throw error }
-            var response = try Self.form(code, sentence, status: error.status)
-            response.headers["Retry-After"] = error.headers["Retry-After"]
+        } catch let error as RuleError {
+            guard let sentence = Self.sentences[error.code.identifier] else { throw error }
+            let problem = error.problem
+            var response = try Self.form(code, sentence, status: problem.status)
+            response.headers["Retry-After"] = problem.headers["Retry-After"]
             return response
         }
     }

@@ -11,8 +11,8 @@ import CarrelJSON
 import CarrelListening
 import CarrelWebAPI
 
-/// `/v1/account/…`: what an account's owner sees and does on their own page. Guests have no such page, and apps that know only an
-/// app password do not see it.
+/// `/v1/account/…`: the data and actions of an account's owner on their own page. Guests have no such page, and apps that know
+/// only an app password do not see it.
 struct OwnerRoutes {
     let accounts: Accounts
     let desk: AccountAdministration
@@ -130,15 +130,15 @@ struct OwnerRoutes {
         return .empty(.noContent, headers: ["Set-Cookie": SignInRoutes.endedCookie(request)])
     }
 
-    /// The account's record, where the password is the right one.
+    /// Returns the account's record if the password is right.
     ///
-    /// - Throws: 403 `account.password` for a wrong one, 429 `account.throttled` after too many.
+    /// - Throws: 403 `account.password` for a wrong password, 429 `account.throttled` after too many.
     private func checked(
         _ password: String,
         _ action: String,
         _ session: Session,
         _ request: HTTPRequest
-    ) async throws -> AccountStore.SignInRecord {
+    ) async throws -> SignInRecord {
         var attempt = PasswordCheck.Attempt(
             name: session.account.name,
             password: password,

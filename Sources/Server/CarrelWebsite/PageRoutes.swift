@@ -4,7 +4,7 @@ import CarrelAccounts
 import CarrelHTTP
 import CarrelWebAPI
 
-/// The pages for people, and what they load.
+/// The pages for people, and their resources.
 struct PageRoutes {
     let callers: RequestAuthenticator
     let signIn: SignInRoutes
@@ -18,7 +18,7 @@ struct PageRoutes {
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "admin{/}") { request, _ in
-            // Never kept, so that the page asks for the scripts that it was made with.
+            // Never cached, so that the page requests matching scripts.
             var response = try WebPage.file("admin.html", request)
             response.headers["Cache-Control"] = "no-store"
             response.headers["Cross-Origin-Opener-Policy"] = "same-origin"

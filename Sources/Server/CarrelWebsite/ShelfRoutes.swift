@@ -15,7 +15,7 @@ import CarrelStreaming
 import CarrelWebAPI
 import CarrelWorks
 
-/// `/v1/shelf…`: what the bookshelf and the listening page show. A request here is one of an account's own browser, or of a
+/// `/v1/shelf…`: the data of the bookshelf and the listening page. Requests come from an account's own browser, or from a
 /// visitor's if there is a guest account; bookmarks require an account.
 struct ShelfRoutes {
     let database: any Database
@@ -27,7 +27,7 @@ struct ShelfRoutes {
     let callers: RequestAuthenticator
     let clock: any WallClock
 
-    /// Orders in one answer.
+    /// The maximum number of orders in one response.
     private static let pageLimit = 500
 
     func add(to router: inout Router) {

@@ -29,8 +29,7 @@ package enum ShelfStore {
     /// A position of a listener, and its time.
     typealias Place = (milliseconds: Int64, at: Instant)
 
-    /// The orders of an account with their titles and where it is in each, the newest first; those undone before they began are
-    /// left out.
+    /// The orders of an account with their titles and positions, the newest first; orders canceled before they began are omitted.
     static func items(
         of account: String,
         after: (Instant, String)?,

@@ -17,7 +17,7 @@ struct SignInRoutes {
     let check: PasswordCheck
     let callers: RequestAuthenticator
     let activity: Activity
-    /// The label of the button for the OpenID provider; nil without one.
+    /// The label of the button for the OpenID provider; nil without a provider.
     let signOnLabel: String?
 
     /// A name, a password of 256 characters, escaped.
@@ -111,9 +111,12 @@ struct SignInRoutes {
         } catch let error as ServerError where error.code == .unauthenticated {
             activity.refuse("notrecognised")
             return try again(Self.notRecognised, .unauthorized)
-        } catch let error as HTTPError where error.status == .serviceUnavailable {
+        } catch let error as RuleError where error.kind == .unavailable {
             activity.refuse("busy")
-            var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
+            var response = try again(
+                "Too many people are signing in at the moment. Try again in a few seconds.",
+                .serviceUnavailable
+            )
             response.headers["Retry-After"] = "5"
             return response
         }
@@ -130,7 +133,7 @@ struct SignInRoutes {
         return try WebPage.door("sign-in-link", parts)
     }
 
-    /// Signs in by a link: only the form of our own page asks for it.
+    /// Signs in by a link: only the form of our own page calls it.
     private func redeem(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         try SameOrigin.require(request)
         guard let session = try await accounts.redeemSignInLink(token, requestID: request.id) else {
@@ -142,7 +145,7 @@ struct SignInRoutes {
         return Self.open(session, "/", request)
     }
 
-    /// Ends the sessions that the browser has: a neighbour on the same host may have planted one before ours.
+    /// Ends the browser's sessions: another site on the same host may have planted one before ours.
     private func endSession(_ request: HTTPRequest) async throws {
         for token in request.cookies(RequestAuthenticator.sessionCookie).prefix(RequestAuthenticator.cookieLimit) {
             try await accounts.endSession(token, requestID: request.id)
@@ -175,7 +178,7 @@ struct SignInRoutes {
         next.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
 
-    /// Goes on with a session's cookie.
+    /// Redirects to a page with the session's cookie set.
     private static func open(_ session: String, _ place: String, _ request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse.redirect(to: place)
         response.headers["Set-Cookie"] = cookie(session, seconds: Session.life.components.seconds, request)

@@ -13,7 +13,7 @@ package import CarrelOrders
 package import CarrelStreaming
 import CarrelWebAPI
 
-/// The pages for people, and what they ask.
+/// The pages for people, and their requests.
 package struct WebsiteCapability: Capability {
     private let context: ServiceContext
     private let accounts: AccountsCapability

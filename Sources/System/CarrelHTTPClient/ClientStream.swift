@@ -4,14 +4,14 @@
 public final class ClientStream: Sendable {
     /// Status and fields; its body is empty.
     public let response: ClientResponse
-    private let exchange: Exchange
-    /// Ends every transfer when it goes, so it stays.
-    private let client: HTTPClient
+    private let exchange: ClientExchange
+    /// Closed by its last owner, which would end the transfer.
+    private let loop: LazyLoop
 
-    init(_ response: ClientResponse, _ exchange: Exchange, _ client: HTTPClient) {
+    init(_ response: ClientResponse, _ exchange: ClientExchange, _ loop: LazyLoop) {
         self.response = response
         self.exchange = exchange
-        self.client = client
+        self.loop = loop
     }
 
     deinit {
@@ -19,6 +19,8 @@ public final class ClientStream: Sendable {
     }
 
     /// The next bytes, at most about 256 KiB; nil at the end. One caller at a time.
+    ///
+    /// - Throws: ``HTTPClientError`` if the transfer fails.
     public func next() async throws(HTTPClientError) -> [UInt8]? {
         try await exchange.chunk()
     }

@@ -8,35 +8,21 @@ import CarrelThreads
 /// Every request has time limits and a longest response. Cancelling the task ends a request within milliseconds.
 public final class HTTPClient: Sendable {
     private let configuration: HTTPClientConfiguration
-    /// Made for the first request: a client that is never asked starts no thread, and does not make libcurl ready.
-    private let made = Locked<CurlLoop?>(nil)
+    private let loop: LazyLoop
 
-    /// Creates a client with connections and threads of its own.
+    /// Creates a client with its own connections and threads.
     ///
-    /// - Parameter configuration: what all its requests share.
+    /// - Parameter configuration: the settings of all its requests.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.configuration = configuration
-    }
-
-    deinit {
-        made.withLock { $0?.close() }
-    }
-
-    private func loop() throws(HTTPClientError) -> CurlLoop {
-        let configuration = configuration
-        return try made.withLock { made throws(HTTPClientError) in
-            if let made { return made }
-            let loop = try CurlLoop(
-                maxConnectionsPerHost: configuration.maxConnectionsPerHost,
-                maxConnections: configuration.maxConnections,
-                threads: configuration.threads
-            )
-            made = loop
-            return loop
-        }
+        loop = LazyLoop(configuration)
     }
 
     /// Sends a request and collects the response. Any status is a response, not an error.
+    ///
+    /// - Parameter request: the request.
+    /// - Returns: the response, with its whole body.
+    /// - Throws: ``HTTPClientError`` if there is no response, or if its body exceeds the request's limit.
     public func send(_ request: ClientRequest) async throws(HTTPClientError) -> ClientResponse {
         try await follow(request) { request throws(HTTPClientError) in
             let response = try await start(request, .collect).end()
@@ -45,22 +31,26 @@ public final class HTTPClient: Sendable {
     }
 
     /// Sends a request and returns when the response's head is there; the caller takes the body chunk by chunk.
+    ///
+    /// - Parameter request: the request.
+    /// - Returns: the response's head, and its body as a stream.
+    /// - Throws: ``HTTPClientError`` if there is no response.
     public func open(_ request: ClientRequest) async throws(HTTPClientError) -> ClientStream {
         try await follow(request) { request throws(HTTPClientError) in
             let exchange = try start(request, .stream)
             let response = try await exchange.head()
-            return (response, ClientStream(response, exchange, self))
+            return (response, ClientStream(response, exchange, loop))
         }
     }
 
-    /// Sends a request and hands the body over chunk by chunk as it arrives; a slow consumer makes the server wait.
+    /// Sends a request and passes the body on chunk by chunk as it arrives; a slow consumer makes the server wait.
     ///
     /// - Parameters:
-    ///   - request: what to send.
-    ///   - onHead: gets the response's status and fields before the first chunk; throwing ends the transfer.
-    ///   - onChunk: gets the bytes in order, at most about 256 KiB at a time; throwing ends the transfer.
+    ///   - request: the request.
+    ///   - onHead: receives the response's status and fields before the first chunk; throwing ends the transfer.
+    ///   - onChunk: receives the bytes in order, at most about 256 KiB at a time; throwing ends the transfer.
     /// - Returns: the response, without a body.
-    /// - Throws: ``HTTPClientError``, or what a closure throws.
+    /// - Throws: ``HTTPClientError``, or errors of the closures.
     @discardableResult
     public func stream(
         _ request: ClientRequest,
@@ -77,17 +67,18 @@ public final class HTTPClient: Sendable {
         return response
     }
 
-    /// Sends a request and writes the body of a successful response (2xx) into a regular file as it arrives, which costs least.
+    /// Sends a request and writes the body of a successful response (2xx) into a regular file as it arrives, which is the
+    /// cheapest way.
     ///
-    /// With an offset the download goes on from there: the request asks for the bytes from the offset on, and another answer
-    /// than those (`client.range`) writes nothing. Send `If-Range` along when the file may have changed. The body of an unsuccessful
-    /// response, its first 64 KiB, is in the response and not in the file.
+    /// With an offset the download continues there: the request has a range from the offset, and a response with other bytes
+    /// (`client.range`) writes nothing. Send `If-Range` if the file may have changed. The body of an unsuccessful response, its
+    /// first 64 KiB, is in the response and not in the file.
     /// - Parameters:
-    ///   - request: what to send.
+    ///   - request: the request.
     ///   - descriptor: open for writing; borrowed until the call returns.
-    ///   - offset: where in the file the first byte goes.
-    /// - Returns: the response; `bytesReceived` tells how much was written.
-    /// - Throws: `client.write` when the file takes no more; what arrived before any error is in the file.
+    ///   - offset: the file position of the first byte.
+    /// - Returns: the response; `bytesReceived` is the number of bytes written.
+    /// - Throws: `client.write` if the file cannot be written; bytes that arrived before an error are in the file.
     public func download(
         _ request: ClientRequest,
         to descriptor: Int32,
@@ -119,8 +110,8 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
-        let loop = try loop()
+    private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> ClientExchange {
+        let loop = try loop.start()
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
         let transfer = Transfer(
@@ -131,6 +122,6 @@ public final class HTTPClient: Sendable {
             loop: loop
         )
         easy.connect(to: transfer)
-        return Exchange(transfer, loop)
+        return ClientExchange(transfer, loop)
     }
 }

@@ -20,7 +20,8 @@ extension HTTPClientError {
             // libcurl's words name the host and the reason, no more
             self.init(.tls, "no trusted connection: \(easy.errorText)")
             guard result == CURLE_PEER_FAILED_VERIFICATION else { return }
-            // OpenSSL's result is of the chain alone (X509_V_…). libcurl checks the name first, and leaves 1, unspecified, where that is another.
+            // OpenSSL's result is of the chain alone (X509_V_…). libcurl checks the name first, and leaves 1, unspecified, if the
+            // name differs.
             certificateProblem = easy.long(CURLINFO_SSL_VERIFYRESULT) <= 1 ? .otherHost : .untrusted
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             // the URL's scheme was checked before, so it is the server's words that are not understood

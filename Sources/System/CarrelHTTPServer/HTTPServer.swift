@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 package import CarrelHTTP
 package import CarrelMetrics
 internal import CarrelThreads
@@ -25,13 +26,13 @@ package final class HTTPServer: Sendable {
     private let metrics: MetricsRegistry
     private let running = Locked<Running?>(nil)
 
-    /// A server that does not listen yet.
+    /// Creates a server; call `start()` to listen.
     ///
     /// - Parameters:
     ///   - configuration: addresses, trusted proxies and time limits.
-    ///   - router: what to serve.
-    ///   - log: receives every request when it is over, on its connection's thread: it must not wait.
-    ///   - metrics: where to count.
+    ///   - router: the routes.
+    ///   - log: receives every finished request, on its connection's thread: it must not block.
+    ///   - metrics: the metrics.
     package init(
         configuration: ServerConfiguration,
         router: Router,
@@ -44,7 +45,8 @@ package final class HTTPServer: Sendable {
         self.metrics = metrics
     }
 
-    /// Listens and serves; returns where, in the order of the listeners, those that ask clients for a certificate behind the others. Once.
+    /// Listens and serves; call it once. Returns the addresses in the order of the listeners, with the listeners that request
+    /// client certificates last.
     package func start() throws(HTTPServerError) -> [BoundAddress] {
         signal(SIGPIPE, SIG_IGN)  // a client that hangs up is no reason to die
         var sockets: [ListeningSocket] = []
@@ -83,7 +85,7 @@ package final class HTTPServer: Sendable {
                 let site = try ClientCertificateSite(listener)
                 sites.append(site)
                 asking.append([])
-                // The daemons want one, and every connection gets the site's instead.
+                // The daemons require a certificate, but every connection uses the site's instead.
                 let certificate = TLSCertificate(listener.identity)
                 for _ in 0..<count {
                     let worker = try Worker(core, configuration, certificate: certificate, site: site)
@@ -120,13 +122,13 @@ package final class HTTPServer: Sendable {
         return bound
     }
 
-    /// Replaces the certificate of a listener that asks clients for one, and the authorities that it trusts. Connections that have begun keep
-    /// theirs.
+    /// Replaces the certificate of a listener that requests client certificates, and its trusted authorities. Existing
+    /// connections keep theirs.
     ///
     /// - Parameters:
     ///   - identity: the new certificate.
-    ///   - index: the place among ``ServerConfiguration/clientCertificateListeners``.
-    /// - Throws: `server.tls` for one that cannot be used: the old one stays.
+    ///   - index: the index among ``ServerConfiguration/clientCertificateListeners``.
+    /// - Throws: `server.tls` for an unusable identity: the old one stays.
     package func replace(_ identity: TLSIdentity, ofClientCertificateListener index: Int = 0) throws(HTTPServerError) {
         guard let sites = running.withLock({ $0?.sites }), sites.indices.contains(index) else { return }
         try sites[index].replace(identity)
@@ -170,7 +172,7 @@ private final class ConnectionDispatcher: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]
-    /// Those of each listener that asks clients for a certificate.
+    /// The workers of each listener that requests a client certificate.
     private let asking: [[Worker]]
     private let turn = Atomic(0)
 

@@ -14,6 +14,6 @@ package struct LoopbackPeer: Sendable, Hashable {
     /// Whether this process, or one that descends from it, holds the socket. It reads `/proc`, so it blocks: about 2 ms for each
     /// hundred processes of the machine.
     ///
-    /// - Returns: false, too, for a process whose parent has ended, and for one whose descriptors this user may not list.
+    /// - Returns: false also for a process whose parent has ended, and if this user may not list its descriptors.
     package func isHeldByOwnProcesses() -> Bool { clinux_own_processes_hold(inode) == 1 }
 }

@@ -2,7 +2,7 @@
 
 package import CarrelHTTP
 
-/// A part of a ``SessionServer`` with an owner of its own: its addresses, the clients that may use them, and the closure that answers.
+/// A part of a ``SessionServer`` with its own owner: its addresses, its clients, and the closure that responds.
 package final class LoopbackSession: Sendable {
     /// Makes the response to an admitted request. Errors become responses as a `Router` makes them of a route's.
     package typealias Action = @Sendable (SessionRequest) async throws -> HTTPResponse
@@ -15,11 +15,11 @@ package final class LoopbackSession: Sendable {
         case header
     }
 
-    /// The clients that a session answers.
+    /// The clients of a session.
     package enum Clients: Sendable {
         /// Processes of the user that this process runs as.
         case user
-        /// Of those, this process and its descendants.
+        /// Only this process and its descendants.
         case ownProcesses
     }
 
@@ -32,11 +32,11 @@ package final class LoopbackSession: Sendable {
         let allowsOtherOrigins: Bool
 
         /// - Parameters:
-        ///   - kinds: first segments of the path that the token is for.
-        ///   - token: of this area alone.
-        ///   - tokenPlace: where clients put it.
-        ///   - allowsOtherOrigins: whether a page of another origin that knows the token may send requests, as one without an origin of its
-        ///     own has to.
+        ///   - kinds: the first path segments to which the token applies.
+        ///   - token: the token of this area only.
+        ///   - tokenPlace: the place of the token in requests.
+        ///   - allowsOtherOrigins: whether a page of another origin that knows the token may send requests, as pages with an
+        ///     opaque origin must.
         package init(
             _ kinds: Set<String>,
             token: SessionToken = SessionToken(),
@@ -55,9 +55,9 @@ package final class LoopbackSession: Sendable {
     let action: Action
 
     /// - Parameters:
-    ///   - areas: each with a token of its own.
-    ///   - clients: the processes that are answered.
-    ///   - action: answers.
+    ///   - areas: the areas, each with its own token.
+    ///   - clients: the allowed processes.
+    ///   - action: responds to requests.
     package init(_ areas: [Area], clients: Clients = .user, _ action: @escaping Action) {
         self.areas = areas
         self.clients = clients
@@ -71,9 +71,9 @@ package struct SessionRequest: Sendable {
     package let http: HTTPRequest
     /// The first segment of the path.
     package let kind: String
-    /// The decoded segments below the token, or below the kind where the token is in a header field.
+    /// The decoded segments below the token, or below the kind if the token is in a header field.
     package let path: [String]
-    /// The requests of the session whose responses have not ended, this one among them, when it was admitted.
+    /// The number of running requests of the session, including this one, when it was admitted.
     package internal(set) var runningCount = 0
     /// Closes the connection without the rest of the response, and cancels the tasks of the request.
     package internal(set) var cut: @Sendable () -> Void = {}

@@ -2,9 +2,9 @@
 
 import CarrelThreads
 
-/// Tells the connections of this process and of its descendants from others. Each connection is looked up once.
+/// Distinguishes the connections of this process and its descendants from others. Each connection is looked up once.
 final class OwnProcesses: Sendable {
-    /// By the socket's cookie.
+    /// Verdicts by the socket's cookie.
     private let verdicts = Locked<[UInt64: Bool]>([:])
     /// The verdicts that are kept; one more evicts all of them.
     private let limit: Int

@@ -16,21 +16,21 @@ package struct Refusals: Sendable {
     /// To requests without the right token, whether something exists at the path or not.
     package var noToken: HTTPError
     /// To requests with the right token that a page of another origin sent.
-    package var otherOrigin = HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
+    package var otherOrigin = HTTPError.otherOrigin("a page of another origin cannot do this")
     /// To requests with the right token of a program that is not this one and was not started by it.
     package var otherProcess = HTTPError(
         .forbidden,
-        "loopback.otherProcess",
+        "loopback.other-process",
         "this address is for the program that serves it alone"
     )
     /// To requests for another host than the loopback address and port (DNS rebinding).
     package var otherHost = HTTPError(.misdirectedRequest, "http.host", "this host is not served here")
 
     /// - Parameters:
-    ///   - otherUser: to processes of other users.
-    ///   - noToken: to requests without the right token.
+    ///   - otherUser: the response to processes of other users.
+    ///   - noToken: the response to requests without the right token.
     package init(
-        otherUser: HTTPError = HTTPError(.forbidden, "loopback.otherUser", "this address is for another user of this machine"),
+        otherUser: HTTPError = HTTPError(.forbidden, "loopback.other-user", "this address is for another user of this machine"),
         noToken: HTTPError = HTTPError(.forbidden, "loopback.token", "only a client that was given the whole address may use it")
     ) {
         self.otherUser = otherUser

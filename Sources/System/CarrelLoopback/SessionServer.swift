@@ -7,18 +7,18 @@ import Glibc
 
 /// Many sessions on one HTTP server of 127.0.0.1, for processes of the user that this process runs as.
 ///
-/// Every request is checked before a session sees it: the host that it names, the user of the process that sends it (by the kernel), the
-/// token, the origin of the page that sends it, and, where the session wants that, the process. Sessions come and go while the server runs.
+/// Every request is checked before a session receives it: its host, the user of the sending process (from the kernel), the token,
+/// the page's origin, and if the session requires it, the process. Sessions come and go while the server runs.
 package final class SessionServer: Sendable {
     /// The settings of a server.
     package struct Configuration: Sendable {
-        /// Of 127.0.0.1; 0 for any that is free.
+        /// The port of 127.0.0.1; 0 for any free port.
         package var port: UInt16 = 0
         /// Connections at a time; more are closed as they come.
         package var connectionLimit = 64
         /// The responses to clients that are not admitted.
         package var refusals = Refusals()
-        /// Gets an `errno` value when the kernel cannot be asked for the user who sends a request; must not wait.
+        /// Receives an `errno` value if the kernel cannot report the user of a request's process; must not block.
         package var lookupFailed: @Sendable (Int32) -> Void = { _ in }
         /// The closures that answer every process of the user without a token, by the first segment of the path.
         package var open: [String: LoopbackSession.Action] = [:]
@@ -35,7 +35,7 @@ package final class SessionServer: Sendable {
     private struct State {
         var place: Place?
         var sessions: Set<ObjectIdentifier> = []
-        /// By the digest of the token.
+        /// The entries by the token's digest.
         var entries: [[UInt8]: Entry] = [:]
         /// Requests between their admission and the end of their response, by id.
         var running: [String: (session: LoopbackSession, peer: Peer)] = [:]
@@ -120,14 +120,14 @@ package final class SessionServer: Sendable {
         return bound[0].description
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening and closes running requests after a short grace period.
     package func stop() async {
         await server.withLock { $0.take() }?.shutdown(grace: .seconds(1))
     }
 
     // MARK: requests
 
-    /// One route for all: what a path means is each session's to say, and the same refusal meets every path.
+    /// One route for all paths: each session interprets its paths, and every path has the same refusal.
     private func router() -> Router {
         var router = Router()
         for method in HTTPMethod.known {
@@ -207,9 +207,9 @@ package final class SessionServer: Sendable {
         return entry
     }
 
-    /// Counts a request among those that removing the session ends.
+    /// Registers a request, which removing the session ends.
     ///
-    /// - Returns: how many the session has.
+    /// - Returns: the number of the session's requests.
     private func begin(_ request: HTTPRequest, _ session: LoopbackSession) throws -> Int {
         try state.withLock { state in
             // The response to a cancelled request has ended already, and the one to a removed session would not be ended.
@@ -232,7 +232,7 @@ package final class SessionServer: Sendable {
 }
 
 extension HTTPRequest {
-    /// The token of RFC 6750 §2.1; nil without one.
+    /// The token of RFC 6750 §2.1; nil without a token.
     fileprivate var bearerToken: String? {
         guard let field = headers["Authorization"], field.prefix(7).lowercased() == "bearer " else { return nil }
         return String(field.dropFirst(7))

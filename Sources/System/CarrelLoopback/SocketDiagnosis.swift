@@ -7,9 +7,9 @@ import Glibc
 
 /// The kernel's list of sockets (`sock_diag(7)`), over one netlink socket that stays open.
 ///
-/// A new socket for each request would need a descriptor just when an app has none left.
+/// A new socket for each request would fail exactly when an app has no descriptors left.
 package final class SocketDiagnosis: Sendable {
-    /// The kernel cannot be asked.
+    /// The kernel cannot be queried.
     package struct Unavailable: Error {
         /// An `errno` value.
         package let number: Int32
@@ -43,11 +43,11 @@ package final class SocketDiagnosis: Sendable {
     /// Finds the socket with the peer's address and port.
     ///
     /// - Parameters:
-    ///   - peer: of the connection, as the server saw it.
-    ///   - address: where the server listens, an IPv4 address.
-    ///   - port: where the server listens.
-    /// - Returns: nil when the peer is not on this machine, and when no process holds that socket any more.
-    /// - Throws: when the kernel cannot be asked.
+    ///   - peer: the connection's peer, as the server saw it.
+    ///   - address: the server's IPv4 address.
+    ///   - port: the server's port.
+    /// - Returns: nil if the peer is not on this machine, and if no process holds that socket anymore.
+    /// - Throws: an error if the kernel cannot be queried.
     package func peer(_ peer: Peer, connectedTo address: IPAddress, port: UInt16) throws(Unavailable) -> LoopbackPeer? {
         guard case .network(let text, let peerPort) = peer, let peerAddress = IPAddress(text), peerAddress.isLoopback,
             var theirs = clinux_address(peerAddress), var ours = clinux_address(address), theirs.length == 4, ours.length == 4
@@ -62,7 +62,7 @@ package final class SocketDiagnosis: Sendable {
         }
     }
 
-    /// Asks over the open socket; if that fails, over a new one.
+    /// Queries the open socket; if that fails, a new one.
     private func ask(
         _ state: inout State,
         _ theirs: clinux_address,

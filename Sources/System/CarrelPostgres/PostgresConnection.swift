@@ -23,7 +23,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private var blob: Oid?
     /// The error that doomed the transaction.
     private(set) var failure: StoreError?
-    /// Its SQLSTATE, empty when the connection was lost.
+    /// Its SQLSTATE, empty if the connection was lost.
     private(set) var failureState = ""
     /// Whether the server no longer takes its prepared statements, because the schema changed or the session is another.
     private(set) var isStale = false
@@ -39,25 +39,25 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     /// Rows that the transaction has changed so far.
     private(set) var changes = 0
 
-    /// The longest wait for one answer; nil waits for ever.
+    /// The longest wait for one response; nil waits forever.
     var answerLimit: Duration?
-    private let pulse: PostgresPulse?
+    private let isServerAway: (@Sendable () -> Bool)?
     /// Whether an answer was waited for too long: what the server made of the statement is unknown.
     private(set) var isAbandoned = false
 
     /// - Parameters:
     ///   - address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
-    ///   - pulse: knows whether the server answers at all; without it, only `answerLimit` ends a wait.
+    ///   - isServerAway: whether the server does not answer at all, called during long waits; without it, only `answerLimit` ends a wait.
     ///   - connectLimit: seconds for each host, whatever the address says; nil takes the address's, or 5.
     ///   - answerLimit: the longest wait for one answer. The server ends a statement of its own accord a little earlier.
     /// - Throws: `store.unavailable` with the server's reason.
     init(
         _ address: String,
-        pulse: PostgresPulse? = nil,
+        isServerAway: (@Sendable () -> Bool)? = nil,
         connectLimit: Int? = nil,
         answerLimit: Duration? = .seconds(65)
     ) throws(StoreError) {
-        self.pulse = pulse
+        self.isServerAway = isServerAway
         self.answerLimit = answerLimit
         // The library's message about an address it cannot read repeats it, password and all.
         guard let parts = unsafe PQconninfoParse(address, nil) else {
@@ -81,7 +81,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         unsafe PQfinish(handle)
     }
 
-    /// Whether a server accepts connections at the address, with any answer of its own but "not now"; waits 2 seconds for each host.
+    /// Whether a server accepts connections at the address, with any response but "not now"; waits 2 seconds for each host.
     static func isAnswering(_ address: String) -> Bool {
         unsafe withSettings(address, 2) { unsafe PQpingParams($0, $1, 1) } == PQPING_OK
     }
@@ -122,7 +122,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         try findBlob()
     }
 
-    /// Learns the number of the domain `blob`, once there is one.
+    /// Looks up the number of the domain `blob`, once it exists.
     func findBlob() throws(StoreError) {
         let number = try row(SQL("SELECT CAST(to_regtype('blob') AS BIGINT)"))?.integerIfPresent(0)
         blob = number.map { Oid($0) }
@@ -138,10 +138,10 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         try check(result)
     }
 
-    /// Whether the server still answers, as far as is known.
+    /// Whether the server still responds, as far as known.
     var isAlive: Bool { unsafe !isAbandoned && PQstatus(handle) == CONNECTION_OK }
 
-    /// Whether another connection may do what this one could not: the server takes no writes here, or ends its sessions.
+    /// Whether another connection may succeed: the server here is read-only, or is ending its sessions.
     var isMisplaced: Bool { (failureState == "25006" && isWriting) || failureState.hasPrefix("57P0") }
 
     /// Whether the next transaction can use it: not after the schema changed under its prepared statements.
@@ -324,8 +324,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         return result
     }
 
-    /// Sends `begin` and the statement that `send` sends in one go, and returns the answer to the statement, or to `begin` when
-    /// that failed.
+    /// Sends `begin` and the statement that `send` sends in one write, and returns the response to the statement, or to `begin`
+    /// if that failed.
     private func pipelined(after begin: StaticString, _ send: () -> Int32) -> OpaquePointer? {
         unsafe PQenterPipelineMode(handle)
         let start = unsafe UnsafeRawPointer(begin.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -353,7 +353,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         return unsafe answer
     }
 
-    /// The last of the answers to what was sent, as `isSent` says (1); nil where it could not be sent or none came.
+    /// The last response if sending succeeded (`isSent` is 1); nil otherwise, or if there was none.
     private func lastAnswer(_ isSent: Int32) -> OpaquePointer? {
         guard isSent == 1 else {
             isStale = true
@@ -371,7 +371,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     /// Milliseconds after which a wait looks around.
     private static let tick: Int32 = 250
-    /// A wait asks for the server's pulse after this time.
+    /// The time after which a wait checks the server's pulse.
     private static let patience = Duration.seconds(1)
 
     /// The next part of an answer; nil at its end, or when waiting for it is given up.
@@ -379,7 +379,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         var began: ContinuousClock.Instant?
         while unsafe !isAbandoned && PQisBusy(handle) == 1 {
             let rest = unsafe PQflush(handle)
-            if rest < 0 { break }  // the library says what is wrong
+            if rest < 0 { break }  // the library reports the error
             var place = unsafe pollfd(fd: PQsocket(handle), events: Int16(rest > 0 ? POLLIN | POLLOUT : POLLIN), revents: 0)
             let start = began ?? .now
             began = start
@@ -392,9 +392,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     private func isInVain(_ waited: Duration) -> Bool {
         if let answerLimit, waited >= answerLimit { return true }
-        guard let pulse, waited >= Self.patience else { return false }
-        pulse.lookSoon()
-        return pulse.away != nil
+        guard let isServerAway, waited >= Self.patience else { return false }
+        return isServerAway()
     }
 
     /// Gives the connection up; closing it will not wait either.
@@ -403,7 +402,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         shutdown(unsafe PQsocket(handle), Int32(SHUT_RDWR))
     }
 
-    /// Runs `body`; what it throws dooms the transaction.
+    /// Runs `body`; its errors doom the transaction.
     private func doomed<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) {
             return try body()

@@ -13,19 +13,20 @@ package final class PostgresDatabase: Database {
     private let queue: PostgresQueue
     private let patience: Duration
     private let pulse: PostgresPulse
-    /// Why the last write that changes rows failed, where the server has no room or takes none; nil when it did not.
+    /// The error of the last write, if the server is full or read-only; nil otherwise.
     private let writeTrouble = Locked(WriteTrouble())
 
-    /// Connects and brings the schema up to date; of many programs that start together, one does it and the others wait.
+    /// Connects and brings the schema up to date; if several programs start together, one does it and the others wait.
     ///
     /// - Parameters:
     ///   - address: `postgres://user:password@host/database`, or `key=value` pairs (PostgreSQL §34.1.1).
     ///   - migrations: the whole schema, step by step.
-    ///   - connections: all connections that are open at the same time, at least 3: one tells whether the server answers, a quarter of
-    ///     them (one or two) is for searches, and the others are for all other transactions, each with a thread of its own.
-    ///   - patience: how long a write is run again before it fails with `store.busy`.
-    ///   - clock: tells the time that is noted beside each migration that is applied.
-    /// - Throws: `store.unavailable` when the server cannot be reached, and what `SQLiteDatabase` throws about the schema.
+    ///   - connections: all connections that are open at the same time, at least 3: one checks whether the server responds, a
+    ///     quarter of
+    ///     them (one or two) is for searches, and the others are for all other transactions, each with a dedicated thread.
+    ///   - patience: how long a write is retried before it fails with `store.busy`.
+    ///   - clock: the clock for the time recorded with each applied migration.
+    /// - Throws: `store.unavailable` if the server cannot be reached; schema errors like `SQLiteDatabase`.
     package init(
         _ address: String,
         migrations: [Migration],
@@ -40,7 +41,7 @@ package final class PostgresDatabase: Database {
         try PostgresConnection(address).migrate(plan, clock: clock)
         let transactions = connections - 1
         pool = PostgresPool(address: address, idleLimit: transactions, pulse: pulse)
-        pool.giveBack(try PostgresConnection(address, pulse: pulse))
+        pool.giveBack(try PostgresConnection(address, isServerAway: pulse.isServerAway))
         queue = PostgresQueue(threads: transactions, searches: max(1, min(2, connections / 4)))
         self.patience = patience
     }
@@ -72,7 +73,7 @@ package final class PostgresDatabase: Database {
         }
     }
 
-    /// Asks on a connection of its own, whatever the others do.
+    /// Queries the server on a separate connection, independent of others.
     package func probe() async throws {
         if let trouble = await pulse.look() { throw trouble }
         let trouble = writeTrouble.withLock { trouble in

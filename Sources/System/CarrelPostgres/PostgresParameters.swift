@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelStore
 
-/// The values of a statement in the binary form that its parameters' types want, one after the other.
+/// The values of a statement in the binary form that its parameters' types want, one after another.
 struct PostgresParameters {
     /// All values' bytes.
     private(set) var bytes: [UInt8] = []
@@ -12,8 +12,8 @@ struct PostgresParameters {
 
     /// - Parameters:
     ///   - values: the values of `$1`, `$2`, ….
-    ///   - types: what the statement wants.
-    /// - Throws: `store.statement` when they do not fit.
+    ///   - types: the statement's parameter types.
+    /// - Throws: `store.statement` if they do not match.
     init(_ values: [SQLValue], types: [PostgresType]) throws(StoreError) {
         guard values.count == types.count else {
             throw StoreError(.statement, "a statement with \(types.count) parameters was given \(values.count) values")

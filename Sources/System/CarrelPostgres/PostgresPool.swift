@@ -15,7 +15,7 @@ final class PostgresPool: Sendable {
     private let idleLimit: Int
     private let pulse: PostgresPulse
     private let state = Locked(State())
-    /// How long a server that refuses connections is asked again, as while it restarts or has none left.
+    /// The time for which refused connections are retried, for example while the server restarts or has none left.
     private static let patience = Duration.seconds(2)
 
     init(address: String, idleLimit: Int, pulse: PostgresPulse) {
@@ -26,7 +26,8 @@ final class PostgresPool: Sendable {
 
     /// An idle connection, or a new one.
     ///
-    /// - Throws: `store.unavailable` when there is none within two seconds, and immediately while the server is known not to answer.
+    /// - Throws: `store.unavailable` if there is none within two seconds, and immediately while the server is known to be
+    ///   unresponsive.
     func take() throws(StoreError) -> PostgresConnection {
         let deadline = ContinuousClock.now + Self.patience
         var pause: UInt32 = 20_000
@@ -36,7 +37,7 @@ final class PostgresPool: Sendable {
             if let away = pulse.away { throw away }
             if let idle { return idle }
             do throws(StoreError) {
-                return try PostgresConnection(address, pulse: pulse)
+                return try PostgresConnection(address, isServerAway: pulse.isServerAway)
             } catch {
                 guard error.code == .unavailable, ContinuousClock.now + .microseconds(Int64(pause)) < deadline else {
                     pulse.lookSoon()

@@ -4,13 +4,13 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-/// Tells whether the server answers, by a connection and a thread of its own, so that transactions that hang do not hide it.
+/// Monitors whether the server responds, with a connection and a dedicated thread, so that hanging transactions do not hide it.
 ///
-/// It looks when it is asked to, and then again and again until the server answers.
+/// It checks on demand, and then repeatedly until the server responds.
 final class PostgresPulse: Sendable {
     /// The result of a check.
     private struct Finding {
-        /// Why the database is not as it should be: away, refusing new connections, or taking no writes.
+        /// The database's problem: unreachable, refusing new connections, or read-only.
         var trouble: StoreError?
         /// Whether the server does not answer at all.
         var isAway = false
@@ -31,7 +31,7 @@ final class PostgresPulse: Sendable {
     private let state = Locked(State())
     private let thread = BlockingThreadPool(name: "postgres-pulse", count: 1)
 
-    /// The longest wait for an answer to a look: a busy server takes longer than an idle one.
+    /// The longest wait for a check: a busy server takes longer than an idle one.
     private static let limit = Duration.seconds(3)
     /// Microseconds between looks for a server that is away.
     private static let pause: UInt32 = 500_000
@@ -45,8 +45,14 @@ final class PostgresPulse: Sendable {
         self.address = address
     }
 
-    /// Why nothing can be asked of the server; nil while it answers, as far as is known.
+    /// The reason why the server is unreachable; nil while it responds, as far as known.
     var away: StoreError? { state.withLock { $0.finding.isAway ? $0.finding.trouble : nil } }
+
+    /// Whether the server does not answer, as far as is known; starts a new look.
+    @Sendable func isServerAway() -> Bool {
+        lookSoon()
+        return away != nil
+    }
 
     /// Looks, unless a look is under way; does not wait for it.
     func lookSoon() {
@@ -58,7 +64,7 @@ final class PostgresPulse: Sendable {
         if mustStart { start() }
     }
 
-    /// Looks, and says what is wrong with the database; nil when it answers and takes writes.
+    /// Checks the database and returns its problem; nil if it responds and accepts writes.
     func look() async -> StoreError? {
         if let away { return away }  // looked for all the time
         return await withCheckedContinuation { continuation in
@@ -113,12 +119,12 @@ final class PostgresPulse: Sendable {
         do throws(StoreError) {
             return ask(try PostgresConnection(address, connectLimit: 2, answerLimit: Self.limit)) ?? Self.silence
         } catch {
-            // It answers, with a refusal: that it has no connection left, say. Those that are open may go on.
+            // It responds with a refusal, for example that it has no connection left. Open connections may continue.
             return Finding(trouble: error)
         }
     }
 
-    /// Asks on one connection, and keeps it where it answers; nil where it does not.
+    /// Checks on one connection, and keeps it if it responds; nil if it does not.
     private func ask(_ connection: PostgresConnection) -> Finding? {
         guard let takesWrites = try? connection.row(Self.takesWrites)?.integer(0) else { return nil }
         guard takesWrites == 1 else { return Finding(trouble: StoreError(.readOnly, "the database takes no writes")) }

@@ -15,12 +15,12 @@ final class PostgresQueue: Sendable {
     /// Threads for what looks at many rows.
     private let searches: BlockingThreadPool
     private let state = Locked(State())
-    /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
+    /// The longest wait for a thread before work is refused with `store.busy`.
     private static let patience = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - threads: transactions at the same time.
-    ///   - searches: those of them for what looks at many rows.
+    ///   - threads: the number of concurrent transactions.
+    ///   - searches: the threads among them for queries over many rows.
     init(threads: Int, searches: Int) {
         self.threads = BlockingThreadPool(name: "postgres", count: threads - searches, limit: 16384)
         self.searches = BlockingThreadPool(name: "postgres-search", count: searches, limit: SearchQueue.limit)
@@ -33,7 +33,7 @@ final class PostgresQueue: Sendable {
         }
     }
 
-    /// Runs `work` on threads of its own, unless the task is cancelled before; throws `store.busy` when too much waits.
+    /// Runs `work` on dedicated threads, unless the task is cancelled before; throws `store.busy` when too much waits.
     func search<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await counted {
             try await StoreError.refusing("too many searches wait") {
@@ -62,7 +62,7 @@ final class PostgresQueue: Sendable {
         return try await body()
     }
 
-    /// Refuses new work and returns when all that was asked before is answered.
+    /// Refuses new work and returns when all earlier work is done.
     func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

@@ -4,12 +4,12 @@ import CPostgres
 import CarrelBytes
 import CarrelStore
 
-/// The server's answer to one statement, rows in binary form.
+/// The server's response to one statement, rows in binary form.
 @safe
 struct PostgresResult: ~Copyable {
     private let handle: OpaquePointer?
 
-    /// Takes over `handle`, which is nil when the connection is gone.
+    /// Takes over `handle`, which is nil if the connection is gone.
     init(adopting handle: OpaquePointer?) {
         unsafe self.handle = handle
     }
@@ -24,7 +24,7 @@ struct PostgresResult: ~Copyable {
         return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK
     }
 
-    /// The five characters that say which error it is (PostgreSQL, appendix A); empty when the connection was lost.
+    /// The five characters that say which error it is (PostgreSQL, appendix A); empty if the connection was lost.
     var state: String {
         unsafe cpostgres_sqlstate(handle).map { unsafe String(cString: $0) } ?? ""
     }
@@ -46,7 +46,7 @@ struct PostgresResult: ~Copyable {
         return unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
     }
 
-    /// The types of the columns; throws `store.type` for one that SQLite does not have.
+    /// The types of the columns; throws `store.type` for a type that SQLite does not have.
     func columnTypes(blob: Oid?) throws(StoreError) -> [PostgresType] {
         var types: [PostgresType] = []
         for column in 0..<(unsafe PQnfields(handle)) {

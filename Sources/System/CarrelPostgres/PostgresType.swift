@@ -14,7 +14,7 @@ enum PostgresType {
 
     /// - Parameters:
     ///   - identifier: the type's number in `pg_type`, which is fixed for the built-in ones.
-    ///   - blob: the number of the domain `blob`, as far as it is known.
+    ///   - blob: the number of the domain `blob`, if known.
     init?(_ identifier: Oid, blob: Oid?) {
         switch identifier {
         case 16: self = .boolean

@@ -6,8 +6,8 @@ extension StoreError {
     /// The store error for an SQLSTATE (PostgreSQL, appendix A).
     ///
     /// - Parameters:
-    ///   - state: five characters; empty when the connection was lost.
-    ///   - message: the server's primary message, kept where it cannot hold a value.
+    ///   - state: five characters; empty if the connection was lost.
+    ///   - message: the server's primary message, kept if it cannot contain a value.
     ///   - constraint: the name of the constraint, if one refused a row.
     init(state: String, message: String?, constraint: String?) {
         let words = message ?? "the database gave no reason"

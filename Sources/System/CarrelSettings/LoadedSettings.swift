@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Settings with where each came from. A flag counts before the environment, that before the file, that before the default.
+/// Settings and their origins. A flag takes precedence over the environment, then the file, then the default.
 package struct LoadedSettings<Table: SettingsTable>: Sendable {
-    /// Every setting as it is in force.
+    /// The effective value of every setting.
     package let values: Table
     /// Probable mistakes, as sentences.
     package let warnings: [String]
     private let origins: [String: SettingOrigin]
 
-    /// Reads the settings from everywhere.
+    /// Reads the settings from all sources.
     ///
     /// - Parameters:
-    ///   - file: the settings file, where there is one.
-    ///   - environment: the process's variables. One that begins with `CARREL_` must name a setting, be listed by the table, or
-    ///     look like those by which Kubernetes announces a service; an empty one is as good as none.
-    ///   - overrides: what was written on the command line.
+    ///   - file: the settings file, if any.
+    ///   - environment: the process's variables. A variable that begins with `CARREL_` must name a setting, be listed by the
+    ///     table, or look like Kubernetes' service variables; an empty one counts as unset.
+    ///   - overrides: the values from the command line.
     /// - Throws: all errors together.
     package init(
         file: SettingsFile? = nil,
@@ -25,21 +25,9 @@ package struct LoadedSettings<Table: SettingsTable>: Sendable {
         if let file { reader.take(file) }
         reader.take(environment)
         reader.take(overrides)
-        self = try reader.finish()
-    }
-
-    init(values: Table, warnings: [String], origins: [String: SettingOrigin]) {
-        self.values = values
-        self.warnings = warnings
-        self.origins = origins
+        (values, warnings, origins) = try reader.finish()
     }
 
     /// The origin of a setting's value.
     package func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
-
-    /// Every setting with its value and where that came from, in the table's order. Secrets are not shown.
-    package func explain() -> [SettingExplanation] {
-        let defaults = Table()
-        return Table.settings.map { SettingExplanation($0, values, defaults, origin($0.name)) }
-    }
 }

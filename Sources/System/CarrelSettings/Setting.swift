@@ -2,13 +2,13 @@
 
 package import CarrelCommandLine
 
-/// One row of a settings table: a property of `Root`, its names and what it is for.
+/// One row of a settings table: a property of `Root`, its names and its purpose.
 ///
 /// ```swift
 /// Setting(\.port, "http.port", flags: ["--port", "-p"], allowed: .range(0...65_535), help: "The port to listen on.")
 /// ```
 package struct Setting<Root>: Sendable {
-    /// Its name in the file: lower-case words separated by dots, the first one the part of the product, such as `http.port`.
+    /// Its name in the file: lower-case words separated by dots, the first names the component, such as `http.port`.
     package let name: String
     /// Its purpose, as one sentence.
     package let help: String
@@ -22,25 +22,25 @@ package struct Setting<Root>: Sendable {
     package let isSecret: Bool
     /// Whether it holds several values, separated by commas.
     package let isList: Bool
-    /// How a command line says it, the derived form first; none for a secret.
+    /// The command-line flags, the derived form first; none for a secret.
     package let flags: [String]
     /// Whether the value is true or false.
     let isSwitch: Bool
-    /// Stores what was written, one text a value.
+    /// Stores the written texts, one per value.
     let read: @Sendable (inout Root, [String]) throws(InvalidValue) -> Void
-    /// The values as they would be written; nil when there is none.
+    /// The values as they would be written; nil if there is none.
     let written: @Sendable (Root) -> [String]?
 
     /// A setting with one value.
     ///
     /// - Parameters:
     ///   - path: the property; its value in `Root()` is the default.
-    ///   - name: as the file says it.
-    ///   - flags: other ways to say it on a command line than `--http-port`.
-    ///   - value: what stands for the value in help; by default the type's own name for it.
-    ///   - allowed: which values of the type are taken.
+    ///   - name: the name in the file.
+    ///   - flags: command-line flags in addition to `--http-port`.
+    ///   - value: the placeholder in help; by default the type's own.
+    ///   - allowed: the allowed values.
     ///   - isSecret: whether the value is never shown.
-    ///   - help: what it is for, as one sentence.
+    ///   - help: its purpose, as one sentence.
     package init<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value> & Sendable,
         _ name: String,

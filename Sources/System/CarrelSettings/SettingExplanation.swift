@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelCommandLine
-package import CarrelJSON
-
 /// One setting as it is in force.
 package struct SettingExplanation: Sendable, Equatable {
     /// As the file says it.
     package let name: String
-    /// As it would be written; nil when it is not set. A secret is never here.
+    /// The value as written in a file; nil if unset. Never a secret.
     package let value: String?
     /// Whether its value is never shown.
     package let isSecret: Bool
     /// The origin of its value.
     package let origin: SettingOrigin
-    /// The value without anything written; nil when there is none.
+    /// The value without anything written; nil if there is none.
     package let builtIn: String?
     /// Its purpose, as one sentence.
     package let help: String
     /// As the environment says it.
     package let environmentName: String
-    /// How a command line says it.
+    /// The command-line flags.
     package let flags: [String]
 
     init<Root>(_ setting: Setting<Root>, _ values: Root, _ defaults: Root, _ origin: SettingOrigin) {
@@ -33,37 +30,10 @@ package struct SettingExplanation: Sendable, Equatable {
         flags = setting.flags
     }
 
-    /// The value for a reader: `(secret)` and `(not set)` where there is none to show.
+    /// The value for a reader: `(secret)` and `(not set)` if there is none to show.
     package var shown: String {
         if isSecret { return origin == .builtIn ? "(not set)" : "(secret)" }
         guard let value else { return "(not set)" }
         return value.isEmpty ? "\"\"" : value
-    }
-}
-
-extension LoadedSettings {
-    /// Every setting in a table: name, value, where it came from.
-    package var table: TextTable {
-        var table = TextTable([.init("setting"), .init("value", canShrink: true), .init("from")])
-        for row in explain() { table.add([row.name, row.shown, row.origin.description]) }
-        return table
-    }
-
-    /// Every setting for a machine, by its name. Secrets have no value.
-    package var json: JSON {
-        .object(
-            JSONObject(
-                explain().map { row in
-                    let value: JSON = row.value.map { .string($0) } ?? .null
-                    return (
-                        row.name,
-                        [
-                            "value": value, "from": .string(row.origin.description), "secret": .bool(row.isSecret),
-                            "help": .string(row.help),
-                        ]
-                    )
-                }
-            )
-        )
     }
 }

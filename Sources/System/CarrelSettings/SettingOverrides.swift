@@ -24,9 +24,9 @@ extension Parameter {
     /// An option for every setting of a table that is not secret: `--http-port`, and its shorter forms.
     ///
     /// - Parameters:
-    ///   - path: the property that keeps what was written.
-    ///   - group: the heading they stand under in help.
-    /// - Returns: one row a setting, in the table's order.
+    ///   - path: the property that stores the written values.
+    ///   - group: their heading in help.
+    /// - Returns: one row per setting, in the table's order.
     package static func settings<Table: SettingsTable>(
         _ path: any WritableKeyPath<Root, SettingOverrides<Table>> & Sendable,
         group: String = "Settings"

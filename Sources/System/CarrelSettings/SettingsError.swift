@@ -5,7 +5,7 @@ package import CarrelCommandLine
 
 /// Settings that cannot be used: everything that is wrong with them, in the order it was written.
 package struct SettingsError: ReportableError {
-    /// One thing that is wrong.
+    /// A single problem.
     package struct Problem: Sendable, Equatable {
         /// The kind of mistake.
         package let code: ErrorCode<SettingsError>
@@ -13,11 +13,11 @@ package struct SettingsError: ReportableError {
         package let origin: SettingOrigin
         /// A lower-case sentence without a period; never a secret.
         package let message: String
-        /// The text to write instead, where that is known.
+        /// The text to write instead, if known.
         package let hint: String?
     }
 
-    /// At least one.
+    /// The problems, at least one.
     package let problems: [Problem]
 
     package var message: String {

@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// A settings file as it was written: which keys, in which lines, with which values still in quotes.
+/// The parsed lines of a settings file: keys, line numbers, and values still in quotes.
 ///
-/// A line is `key = value`, empty, or a comment that begins with `#`; a comment may also follow a value after a blank. A value is
-/// bare (`http.port = 8080`) or in double quotes, where `\"`, `\\`, `\n` and `\t` mean what they do elsewhere. Several values
-/// are separated by commas. The text is UTF-8; `\r\n` ends a line too.
+/// A line is `key = value`, empty, or a comment that begins with `#`; a comment may also follow a value after a space. A value is
+/// bare (`http.port = 8080`) or in double quotes, where `\"`, `\\`, `\n` and `\t` have their usual meanings. Several values are
+/// separated by commas. The text is UTF-8; `\r\n` ends a line too.
 package struct SettingsFile: Sendable {
-    /// One line that says something.
+    /// A line with content.
     struct Entry: Sendable, Equatable {
         let line: Int
         let key: String
@@ -16,18 +16,18 @@ package struct SettingsFile: Sendable {
         let value: String
     }
 
-    /// How it is named in messages.
+    /// Its name in messages.
     package let path: String
     /// Whether users other than its owner may read it.
     package let isReadableByOthers: Bool
     let entries: [Entry]
     let problems: [SettingsError.Problem]
 
-    /// Reads settings from the bytes of a file. What is wrong with them is told by ``LoadedSettings``, with all else that is.
+    /// Reads settings from the bytes of a file. Errors are reported by ``LoadedSettings``, together with all others.
     ///
     /// - Parameters:
-    ///   - bytes: all of the file.
-    ///   - path: how it is named in messages.
+    ///   - bytes: the whole file.
+    ///   - path: its name in messages.
     ///   - isReadableByOthers: whether users other than its owner may read it.
     package init(_ bytes: [UInt8], path: String, isReadableByOthers: Bool = false) {
         self.path = path
@@ -53,13 +53,13 @@ package struct SettingsFile: Sendable {
         self.problems = problems
     }
 
-    /// The file at `path`; nil when there is none.
+    /// The file at `path`; nil if there is none.
     ///
     /// - Parameters:
-    ///   - path: of the file; it is named so in messages.
-    ///   - limit: how many bytes it may have.
-    /// - Returns: what it says, right or wrong.
-    /// - Throws: `settings.unreadable` when it is there and cannot be read, or is too large.
+    ///   - path: the file's path; also its name in messages.
+    ///   - limit: the maximum size in bytes.
+    /// - Returns: the settings, not yet validated.
+    /// - Throws: `settings.unreadable` if it exists but cannot be read, or is too large.
     package static func read(_ path: String, limit: Int = 1 << 20) throws(SettingsError) -> SettingsFile? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }

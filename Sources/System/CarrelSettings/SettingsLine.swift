@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a line of a settings file cannot be read.
+/// The reason why a line of a settings file is invalid.
 struct BadLine: Error, Equatable {
     let message: String
     let hint: String?
@@ -35,7 +35,7 @@ enum SettingsLine {
         return (String(key), String(trim(text[text.index(after: equals)...])))
     }
 
-    /// The one value of a setting.
+    /// Parses a single value of a setting.
     static func value(_ text: String) throws(BadLine) -> String {
         var rest = text[...]
         if rest.first == "\"" {

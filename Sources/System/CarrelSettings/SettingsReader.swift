@@ -2,7 +2,7 @@
 
 import CarrelCommandLine
 
-/// Reads settings from one place after the other, each over the one before, and collects what is wrong.
+/// Reads settings from several sources, each overriding the previous one, and collects problems.
 struct SettingsReader<Table: SettingsTable> {
     private let settings = Table.settings
     private var values = Table()
@@ -55,7 +55,8 @@ struct SettingsReader<Table: SettingsTable> {
         }
     }
 
-    /// Kubernetes tells every container of a namespace's services in variables; those of a service called carrel begin as ours.
+    /// Kubernetes describes a namespace's services to every container in variables; the variables of a service called carrel have
+    /// our prefix.
     private func isServiceLink(_ name: String, _ text: String) -> Bool {
         if name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
         if name.hasSuffix("_PORT"), text.contains("://") { return true }
@@ -90,7 +91,7 @@ struct SettingsReader<Table: SettingsTable> {
         }
     }
 
-    consuming func finish() throws(SettingsError) -> LoadedSettings<Table> {
+    consuming func finish() throws(SettingsError) -> (values: Table, warnings: [String], origins: [String: SettingOrigin]) {
         if problems.isEmpty {
             for (name, problem) in values.contradictions {
                 problems.append(
@@ -99,7 +100,7 @@ struct SettingsReader<Table: SettingsTable> {
             }
         }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
-        return LoadedSettings(values: values, warnings: warnings, origins: origins)
+        return (values, warnings, origins)
     }
 }
 

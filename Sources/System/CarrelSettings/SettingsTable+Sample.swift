@@ -9,7 +9,7 @@ extension SettingsTable {
         ])
     }
 
-    /// The same under other words, each a line that begins with `#`.
+    /// The same with another heading, whose lines begin with `#`.
     package static func sampleFile(heading: [String]) -> String {
         let defaults = Self()
         var lines = heading

@@ -7,7 +7,7 @@ package protocol SettingsTable: Sendable {
     /// The defaults.
     init()
 
-    /// One row a property.
+    /// One row per property.
     static var settings: [Setting<Self>] { get }
 
     /// Environment variables that begin like a setting's and are none; by default there are none.

@@ -5,7 +5,7 @@
 /// One interaction is one transaction. Closures are synchronous and run on the database's own threads, so they must not
 /// block on anything else; they may run more than once, so they have no effects outside the transaction.
 package protocol Database: Sendable {
-    /// Which engine answers.
+    /// The database engine.
     var engine: DatabaseEngine { get }
 
     /// Runs `body` in a serializable transaction and returns once its changes are durable.
@@ -17,39 +17,39 @@ package protocol Database: Sendable {
     /// Runs `body` on one consistent snapshot. A statement that would write throws `store.readOnly`.
     func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Runs `body`, a few look-ups by key, on one consistent snapshot: SQLite answers on the calling thread within some
-    /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
+    /// Runs `body`, a few look-ups by key, on one consistent snapshot: SQLite runs on the calling thread within some
+    /// microseconds, about as long as a thread switch; PostgreSQL, which needs the network, on a dedicated thread.
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Runs `body`, which looks at many rows, like ``read(_:)`` on threads of its own, so that other reads never wait behind it.
+    /// Runs `body`, which reads many rows, like ``read(_:)`` on separate threads, so that other reads never wait for it.
     ///
-    /// - Throws: `store.busy` when too many wait, `CancellationError` when the task was cancelled before `body` started.
+    /// - Throws: `store.busy` if too many wait, `CancellationError` if the task was cancelled before `body` started.
     func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
-    /// when ``detectExternalChanges()`` finds them.
+    /// Reports changes until the database is closed: its own changes before ``write(_:)`` returns, others' when
+    /// ``detectExternalChanges()`` finds them.
     ///
-    /// - Returns: false where the engine cannot tell; then nothing that it holds may be remembered.
+    /// - Returns: false if the engine cannot tell; then its content must not be cached.
     func watch(_ watch: RowChangeObserver) async throws -> Bool
 
-    /// Tells those who watch that anything may have changed, if another process has changed anything since this was asked last.
+    /// Notifies observers that anything may have changed, if another process has changed anything since the last call.
     func detectExternalChanges() async throws
 
-    /// Makes what was deleted before unreadable in the files of the database too, its log among them. An engine that is elsewhere does
-    /// so in its own time.
+    /// Makes deleted data unreadable in the files of the database, including its log. A remote engine does so on its own
+    /// schedule.
     ///
-    /// - Returns: false where a reader or another process needs the log still: try again later.
+    /// - Returns: false if a reader or another process still needs the log: try again later.
     func expunge() async throws -> Bool
 
-    /// Asks whether the database answers and takes writes.
+    /// Checks that the database responds and accepts writes.
     ///
-    /// - Throws: what is wrong: `store.unavailable`, `store.readOnly`, `store.full`. A server that hangs may take seconds to be found out.
+    /// - Throws: the problem: `store.unavailable`, `store.readOnly`, `store.full`. Detecting a hanging server may take seconds.
     func probe() async throws
 
-    /// Throws unless the engine accepts the statement as it is; runs nothing.
+    /// Throws unless the engine accepts the statement verbatim; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
-    /// Answers what was already asked, then closes. Later calls throw `store.closed`.
+    /// Completes pending calls, then closes. Later calls throw `store.closed`.
     func close() async
 }
 

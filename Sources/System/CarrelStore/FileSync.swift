@@ -19,3 +19,16 @@ package func syncFolder(of path: String) throws(StoreError) {
         throw StoreError(errno: error.number, "a folder cannot be synced")
     }
 }
+
+/// Gives a synced file another name, in place of the file that has it, and makes the name durable.
+///
+/// - Parameters:
+///   - path: the file.
+///   - target: its new name.
+///   - what: the message if it cannot be renamed.
+/// - Throws: ``StoreError`` for the failed call.
+func rename(_ path: String, to target: String, orSay what: String) throws(StoreError) {
+    do throws(FileError) { try DurableFile.rename(path, to: target) } catch {
+        throw StoreError(errno: error.number, error.code == .sync ? "a folder cannot be synced" : what)
+    }
+}

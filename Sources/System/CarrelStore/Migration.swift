@@ -8,7 +8,7 @@ package struct Migration: Sendable {
     package let name: String
     /// Run in order, in the subset both engines share.
     package let statements: [SQL]
-    /// Run after ``statements``, each on its own engine: for tables and indexes that the engines do not share.
+    /// Statements that run after ``statements`` on one engine: for tables and indexes that the engines do not share.
     private let own: [DatabaseEngine: [SQL]]
 
     /// - Parameters:

@@ -23,7 +23,7 @@ package struct MigrationPlan: Sendable {
     /// - Parameters:
     ///   - migrations: in order, counting from 1 without a gap.
     ///   - engine: the engine they are applied to.
-    /// - Throws: `store.migration` when they do not.
+    /// - Throws: `store.migration` if they do not.
     package init(_ migrations: [Migration], for engine: DatabaseEngine) throws(StoreError) {
         for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
             throw StoreError(.migration, "migration \(index + 1) is missing or out of order")
@@ -53,9 +53,9 @@ package struct MigrationPlan: Sendable {
     /// Applies one migration inside a transaction that the caller has begun.
     ///
     /// - Parameters:
-    ///   - migration: the next one.
-    ///   - transaction: where it runs.
-    ///   - now: noted beside it.
+    ///   - migration: the next migration.
+    ///   - transaction: the transaction.
+    ///   - now: the time to record with it.
     /// - Throws: the engine's error for a statement.
     package func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
         for statement in migration.statements(for: engine) { try transaction.run(statement, []) }

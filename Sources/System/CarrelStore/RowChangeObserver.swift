@@ -10,7 +10,7 @@ package struct RowChangeObserver: Sendable {
         case any
     }
 
-    /// Makes a trigger each, in the subset of SQL that is SQLite's own: `CREATE TEMP TRIGGER IF NOT EXISTS …`, which selects
+    /// The statements that create triggers, in SQLite's dialect: `CREATE TEMP TRIGGER IF NOT EXISTS …`, which selects
     /// `note_change(KEY)`, where the key is NULL for a change that may concern any owner.
     package let triggers: [StaticString]
     /// Called on the writer's thread: it must not wait.

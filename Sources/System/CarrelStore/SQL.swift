@@ -3,7 +3,7 @@
 /// One SQL statement of the product, with parameters `$1`, `$2`, …
 ///
 /// Only a literal becomes a statement, so no value of a request can be part of one. Every statement is a `static let`, written in
-/// the subset that SQLite and PostgreSQL share, or once for each engine where they have nothing in common.
+/// the subset that SQLite and PostgreSQL share, or once for each engine if they have nothing in common.
 package struct SQL: Sendable, Hashable, CustomStringConvertible {
     private struct Literal: Sendable, Hashable {
         let text: String
@@ -26,7 +26,7 @@ package struct SQL: Sendable, Hashable, CustomStringConvertible {
     }
 
     private let sqlite: Literal
-    /// Nil where both engines take the same text.
+    /// Nil if both engines take the same text.
     private let postgresql: Literal?
 
     /// - Parameter text: exactly one statement; a semicolon at its end is allowed.

@@ -8,7 +8,7 @@ extension StoreError {
     ///
     /// - Parameters:
     ///   - number: the `errno`.
-    ///   - what: what could not be done, such as "the blob cannot be written".
+    ///   - what: the failed operation, such as "the blob cannot be written".
     package init(errno number: Int32, _ what: String) {
         let reason = systemReason(number)
         switch number {

@@ -3,7 +3,7 @@
 import CarrelThreads
 
 extension StoreError {
-    /// Runs `body` and throws `store.busy` where a queue refuses its work.
+    /// Runs `body` and throws `store.busy` if a queue refuses its work.
     package static func refusing<Result>(
         _ reason: String,
         _ body: () async throws -> Result

@@ -15,7 +15,7 @@ package struct StoreError: CodedError {
     package let message: String
 
     /// - Parameters:
-    ///   - code: what kind of failure it is.
+    ///   - code: the kind of failure.
     ///   - message: a lower-case sentence without a period, and without values or keys.
     package init(_ code: Code, _ message: String) {
         self.code = code
@@ -39,7 +39,7 @@ extension ErrorCode where Failure == StoreError {
     package static var migration: Self { Self("store.migration") }
     /// A unique or primary key exists already.
     package static var unique: Self { Self("store.constraint.unique") }
-    /// A row refers to one that does not exist, or is referred to.
+    /// A row refers to a missing row, or is itself referred to.
     package static var foreignKey: Self { Self("store.constraint.foreign") }
     /// A CHECK or NOT NULL rule refused the row.
     package static var check: Self { Self("store.constraint.check") }
@@ -51,7 +51,7 @@ extension ErrorCode where Failure == StoreError {
     package static var closed: Self { Self("store.closed") }
     /// The database or the disk cannot be reached or does not answer properly.
     package static var unavailable: Self { Self("store.unavailable") }
-    /// A write was attempted in a read, or where the database takes none.
+    /// A write was attempted in a read, or the database is read-only.
     package static var readOnly: Self { Self("store.readOnly") }
     /// A column holds another type than the code expects.
     package static var type: Self { Self("store.type") }

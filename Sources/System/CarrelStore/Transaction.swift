@@ -5,16 +5,16 @@
 /// A statement that fails dooms the transaction on both engines alike: every later statement throws the same error, and
 /// nothing of it is kept even when the closure catches the error and returns.
 package protocol Transaction {
-    /// Runs a statement and returns how many rows it inserted, updated or deleted.
+    /// Runs a statement and returns the number of inserted, updated or deleted rows.
     ///
-    /// The values are those of `$1`, `$2`, …: exactly as many as the statement names.
+    /// The values are for `$1`, `$2`, …: exactly as many as the statement uses.
     @discardableResult
     func run(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Int
 
     /// All rows of a statement whose result is known to be small.
     func rows(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> [Row]
 
-    /// The first row of a statement, or nil when there is none.
+    /// The first row of a statement, or nil if there is none.
     func row(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Row?
 
     /// Calls `body` with one row after the other, keeping none.

@@ -7,9 +7,9 @@ import Glibc
 
 /// A program that reads one file, isolated, so that a broken decoder never takes this process down.
 ///
-/// The kernel holds the child to what it is for, whatever its decoders are made to do: it may open the one file and what programs
-/// and libraries are made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It
-/// inherits no descriptor; its processor time, memory and open files are limited, and the time it takes by the clock.
+/// The kernel confines the child, even if its decoders are exploited: it may open the one file, and files of programs and
+/// libraries, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It inherits no
+/// descriptor; its processor time, memory and open files are limited, and its wall-clock time.
 package struct ConfinedProgram: Sendable {
     /// Seconds of processor time: a day of audio takes minutes.
     private static let cpuSeconds = 4 * 3600
@@ -40,7 +40,7 @@ package struct ConfinedProgram: Sendable {
         name.contains("/") ? [name] : Self.path.split(separator: ":").map { "\($0)/\(name)" }
     }
 
-    /// The program as it is run; nil when it is not installed.
+    /// The program's path; nil if it is not installed.
     private var place: String? {
         places.first { unsafe access($0, X_OK) == 0 }
     }
@@ -48,11 +48,11 @@ package struct ConfinedProgram: Sendable {
     /// Runs the program and passes on what it prints.
     ///
     /// - Parameters:
-    ///   - arguments: those behind the program's name.
-    ///   - source: the open file that it may read, by its path.
-    ///   - limit: how long it may take by the clock.
-    ///   - body: gets the bytes as they come.
-    /// - Throws: ``TranscodingError``, or what `body` throws; the child is ended then.
+    ///   - arguments: the arguments after the program's name.
+    ///   - source: the path of the open file that it may read.
+    ///   - limit: its time limit, in wall-clock time.
+    ///   - body: receives the bytes as they arrive.
+    /// - Throws: ``TranscodingError``, or errors of `body`; the child is ended then.
     package func run(
         _ arguments: [String],
         reading source: Int32,
@@ -103,7 +103,7 @@ package struct ConfinedProgram: Sendable {
         Int32(max(0, min(ContinuousClock.now.duration(to: deadline) / .milliseconds(1), 1e6)))
     }
 
-    /// Passes on all that comes; false when it takes too long.
+    /// Passes on all that comes; false if it takes too long.
     private func drain(
         _ descriptor: Int32,
         until deadline: ContinuousClock.Instant,

@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file of pictures and sound that ffmpeg reads, confined: copied or encoded again into fragments of MP4, or as thumbnails. Several files of
-/// one folder are copied together.
+/// An audio or video file for a confined ffmpeg: copied or transcoded into fragments of MP4, or rendered as thumbnails. Several
+/// files of one folder are copied together.
 ///
-/// Formats and protocols are on fixed lists, so that a playlist dressed as a film opens nothing.
+/// Formats and protocols are on fixed lists, so that a playlist disguised as a film opens nothing.
 package final class FFmpegInput {
     /// The only formats that ffmpeg may open here: all hold their media themselves.
     private static let formats = [
@@ -25,16 +25,16 @@ package final class FFmpegInput {
     private let descriptor: Int32
 
     /// - Parameter path: a regular file.
-    /// - Throws: `failed` when it cannot be read.
+    /// - Throws: `failed` if it cannot be read.
     package init(_ path: String) throws(TranscodingError) {
         descriptor = try Self.opened(path)
         paths = [Self.resolved(path)]
     }
 
     /// - Parameters:
-    ///   - names: of files whose media are played together, by one clock.
-    ///   - folder: holds them, and nothing that ffmpeg may not read.
-    /// - Throws: `failed` when it cannot be read.
+    ///   - names: the names of files whose media share one timeline.
+    ///   - folder: their folder, which contains only files that ffmpeg may read.
+    /// - Throws: `failed` if it cannot be read.
     package init(_ names: [String], in folder: String) throws(TranscodingError) {
         descriptor = try Self.opened(folder)
         let folder = Self.resolved(folder)
@@ -88,7 +88,7 @@ package final class FFmpegInput {
         package var kind = ""
         /// The name of the coding, as ffmpeg calls it.
         package var codec = ""
-        /// ISO 639-2, as the file has it; nil when undetermined.
+        /// ISO 639-2, as the file has it; nil if undetermined.
         package var language: String?
         /// Whether the setup of the decoder is there: AAC with ADTS headers has none.
         package var hasSetup = false
@@ -97,7 +97,7 @@ package final class FFmpegInput {
     /// Subtitles that ffmpeg reads as text.
     package static let textCodecs: Set<String> = ["subrip", "ass", "ssa", "webvtt", "mov_text", "text"]
 
-    /// Lists the streams; those of several files one after the other's, each with its place in its file.
+    /// Lists the streams; for several files, file by file, each with its index in its file.
     ///
     /// - Throws: ``TranscodingError``.
     package func streams() throws -> [Stream] { try paths.flatMap { try streams(of: $0) } }
@@ -176,13 +176,13 @@ package final class FFmpegInput {
 
     private static let fragments = ["-movflags", "frag_keyframe+delay_moov+default_base_moof", "-f", "mp4", "pipe:1"]
 
-    /// Copies pictures and sound as they are coded.
+    /// Copies video and audio without transcoding.
     ///
     /// - Parameters:
     ///   - streams: the streams of the file; nil lists them first.
-    ///   - isTransport: whether `body` gets a transport stream instead of a fragmented MP4 file.
-    ///   - body: gets the file as it comes.
-    /// - Throws: ``TranscodingError``, or what `body` throws.
+    ///   - isTransport: whether `body` receives a transport stream instead of a fragmented MP4 file.
+    ///   - body: receives the file as it arrives.
+    /// - Throws: ``TranscodingError``, or errors of `body`.
     package func copy(_ streams: [Stream]? = nil, isTransport: Bool = false, _ body: (RawSpan) throws -> Void) throws {
         let maps = paths.indices.flatMap { ["-map", "\($0):V?", "-map", "\($0):a?"] }
         let filters = isTransport ? [] : Self.filters(try streams ?? self.streams())
@@ -195,11 +195,11 @@ package final class FFmpegInput {
         )
     }
 
-    /// Encodes pictures again as H.264 with a sync sample at every multiple of a time, and copies sound as it is coded.
+    /// Transcodes video to H.264 with a sync sample at every multiple of a duration, and copies audio without transcoding.
     ///
     /// - Parameters:
-    ///   - milliseconds: between sync samples.
-    ///   - body: gets a fragmented MP4 file as it comes.
+    ///   - milliseconds: the duration between sync samples.
+    ///   - body: receives a fragmented MP4 file as it arrives.
     /// - Throws: ``TranscodingError``, or what `body` throws.
     package func align(every milliseconds: Int64, _ body: (RawSpan) throws -> Void) throws {
         let filters = Self.filters(try streams())
@@ -215,14 +215,14 @@ package final class FFmpegInput {
         )
     }
 
-    /// Draws thumbnails side by side, in grids.
+    /// Renders thumbnails side by side, in grids.
     ///
     /// - Parameters:
-    ///   - milliseconds: between two pictures.
-    ///   - width: pixels of one picture; its height follows from its form.
-    ///   - columns: pictures beside each other.
-    ///   - rows: pictures below each other.
-    ///   - body: gets each grid as a JPEG file.
+    ///   - milliseconds: the interval between two thumbnails.
+    ///   - width: the width of a thumbnail in pixels; its height follows from the aspect ratio.
+    ///   - columns: thumbnails in a row.
+    ///   - rows: rows of a grid.
+    ///   - body: receives each grid as a JPEG file.
     /// - Throws: ``TranscodingError``, or what `body` throws.
     package func thumbnails(
         every milliseconds: Int64,
@@ -259,7 +259,7 @@ struct JPEGSplitter {
         held.append(copying: bytes)
         var found: [[UInt8]] = []
         var start = 0
-        // the end marker cannot be inside: coded data has a zero byte behind each 0xff
+        // the end marker cannot be inside: coded data has a zero byte after each 0xff
         while searched + 1 < held.count {
             if held[searched] == 0xff, held[searched + 1] == 0xd9 {
                 found.append(Array(held[start..<searched + 2]))

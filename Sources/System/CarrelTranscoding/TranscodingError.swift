@@ -2,28 +2,16 @@
 
 package import CarrelBytes
 
+/// The domain of ``TranscodingError``.
+package enum TranscodingErrorDomain: ErrorDomain {}
+
 /// Why a program of ffmpeg did not do its work: a stable code, and words for a person.
-///
-/// Two errors are equal when their codes are.
-package struct TranscodingError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<TranscodingError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// A lower-case sentence without a period; of a refusal what the program said last.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias TranscodingError = CodedFailure<TranscodingErrorDomain>
 
 extension ErrorCode where Failure == TranscodingError {
     /// The program is not installed.
     package static var notInstalled: Self { Self("transcoding.not-installed") }
-    /// The kernel cannot hold the program to what it is for.
+    /// The kernel cannot confine the program.
     package static var notConfined: Self { Self("transcoding.not-confined") }
     /// The program cannot be run, or its output not read.
     package static var failed: Self { Self("transcoding.failed") }

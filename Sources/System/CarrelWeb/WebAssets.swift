@@ -21,7 +21,7 @@ package enum WebAssets {
 
     private static let byName = [String: WebAsset](uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// The file with this name, nil when there is none.
+    /// The file with this name, nil if there is none.
     package static func named(_ name: String) -> WebAsset? {
         byName[name]
     }

@@ -2,7 +2,7 @@
 
 package import CarrelCrypto
 
-/// A back end whose calls block; ``ThreadedVault`` makes them all on one thread. They do what those of ``VaultBackend`` do.
+/// A back end with blocking calls, which ``ThreadedVault`` makes on one thread. The calls correspond to ``VaultBackend``.
 package protocol BlockingVault: AnyObject {
     func makeKey(named name: String, for uses: VaultKeyUses) throws(VaultError) -> P256.PublicKey
     func publicKey(named name: String) throws(VaultError) -> P256.PublicKey?

@@ -3,7 +3,7 @@
 package import CarrelCrypto
 import CarrelThreads
 
-/// A back end with a thread of its own, on which all its calls block.
+/// A back end whose blocking calls run on a dedicated thread.
 package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only the one thread of `threads` touches `blocking`
     package let kind: VaultKind
     package let level: VaultLevel
@@ -28,12 +28,12 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
     /// Opens a vault on a new thread.
     ///
     /// - Parameters:
-    ///   - kind: of the vault.
-    ///   - level: of the vault.
-    ///   - promises: of the vault.
+    ///   - kind: the kind of the vault.
+    ///   - level: its level.
+    ///   - promises: its guarantees.
     ///   - open: runs on the thread.
     /// - Returns: the vault.
-    /// - Throws: what `open` throws.
+    /// - Throws: the errors of `open`.
     package static func open(
         _ kind: VaultKind,
         level: VaultLevel,
@@ -82,7 +82,8 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any BlockingVault) throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {
-        // The thread must not be the last owner: it would end the vault a moment later, perhaps while the process exits and modules are gone.
+        // The thread must not be the last owner: it would release the vault later, perhaps while the process exits and modules
+        // are unloaded.
         defer { withExtendedLifetime(self) {} }
         return try await threads.runVault { [unowned self] () throws(VaultError) in
             guard let blocking else { throw .closed }
@@ -94,7 +95,7 @@ package final class ThreadedVault: VaultBackend, @unchecked Sendable {  // only 
 extension BlockingThreadPool {
     /// Runs work of a vault on one of the threads.
     ///
-    /// - Throws: what the work throws; `vault.unavailable` when too much waits.
+    /// - Throws: the errors of the work; `vault.unavailable` if too much waits.
     package func runVault<Value: Sendable>(
         _ work: @escaping @Sendable () throws(VaultError) -> Value
     ) async throws(VaultError) -> Value {

@@ -2,9 +2,9 @@
 
 package import CarrelCrypto
 
-/// A place that keeps a device's keys: a security chip, a token, the desktop's keyring or a sealed file.
+/// A store for a device's keys: a security chip, a token, the desktop's keyring or a sealed file.
 ///
-/// Keys are on the curve P-256, for signatures and key agreement. A vault says how strong it is (``level``) and what it promises
+/// Keys are on the curve P-256, for signatures and key agreement. A vault reports its strength (``level``) and its guarantees
 /// (``promises``), and never falls back to a weaker one by itself.
 public final class Vault: Sendable, CustomStringConvertible {
     private let backend: any VaultBackend
@@ -27,14 +27,14 @@ public final class Vault: Sendable, CustomStringConvertible {
         await backend.close()
     }
 
-    /// Makes a key; where there is one of that name, that one stays, so that a repeat is harmless.
+    /// Creates a key, or keeps an existing key of that name, so that a repeated call is harmless.
     ///
     /// - Parameters:
     ///   - name: 1 to 64 characters of a–z, 0–9, `-`, `.` and `_`.
-    ///   - uses: its purposes, which never change; both unless said otherwise.
-    /// - Returns: the public half.
-    /// - Throws: ``VaultError``: `vault.use` where the existing key has other purposes; `vault.full`; those of every call: `vault.locked`,
-    ///   `vault.absent`, `vault.damaged`, `vault.unavailable`.
+    ///   - uses: its purposes, which never change; both by default.
+    /// - Returns: the public key.
+    /// - Throws: ``VaultError``: `vault.use` if the existing key has other purposes; `vault.full`; and the errors of every call:
+    ///   `vault.locked`, `vault.absent`, `vault.damaged`, `vault.unavailable`.
     package func makeKey(
         named name: String,
         for uses: VaultKeyUses = [.sign, .agree]
@@ -43,7 +43,7 @@ public final class Vault: Sendable, CustomStringConvertible {
         return try await backend.makeKey(named: checked(name), for: uses)
     }
 
-    /// The public half of a key; nil where there is no such key.
+    /// The public key of a name; nil if there is no such key.
     package func publicKey(named name: String) async throws(VaultError) -> P256.PublicKey? {
         try await backend.publicKey(named: checked(name))
     }
@@ -52,7 +52,7 @@ public final class Vault: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - message: whole; it is hashed here.
-    ///   - name: of the key.
+    ///   - name: the name of the key.
     /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
     /// - Throws: ``VaultError``: `vault.absent` for an unknown key, `vault.use`.
     package func sign(_ message: [UInt8], withKey name: String) async throws(VaultError) -> [UInt8] {
@@ -62,7 +62,7 @@ public final class Vault: Sendable, CustomStringConvertible {
     /// The secret that a key shares with another: the X coordinate of the product (SEC 1 §3.3.1).
     ///
     /// - Parameters:
-    ///   - name: of the key.
+    ///   - name: the name of the key.
     ///   - other: the public half of the other key.
     /// - Returns: 32 bytes. They are not yet a key; a key is derived from them.
     /// - Throws: ``VaultError``: `vault.absent` for an unknown key, `vault.use`.
@@ -79,18 +79,18 @@ public final class Vault: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - plaintext: up to ``VaultBlob/byteLimit`` bytes.
-    ///   - associated: says what the bytes are; it is authenticated, and not part of the result.
-    /// - Returns: the sealed bytes, some 50 to 130 more than the plaintext; the caller keeps them.
+    ///   - associated: identifies the bytes; it is authenticated, but not part of the result.
+    /// - Returns: the sealed bytes, some 50 to 130 more than the plaintext; the caller stores them.
     /// - Throws: ``VaultError``.
     package func seal(_ plaintext: Secret, associated: [UInt8]) async throws(VaultError) -> [UInt8] {
         precondition(plaintext.count <= VaultBlob.byteLimit, "a vault seals \(VaultBlob.byteLimit) bytes at most")
         return try await backend.seal(plaintext, associated: associated)
     }
 
-    /// Decrypts what `seal` returned.
+    /// Decrypts the output of `seal`.
     ///
-    /// - Throws: ``VaultError``: `vault.damaged` for altered bytes, other associated bytes and another vault's; `vault.absent` where the
-    ///   vault's key is gone.
+    /// - Throws: ``VaultError``: `vault.damaged` if the bytes were altered, have other associated bytes or are another vault's;
+    ///   `vault.absent` if the vault's key was deleted.
     package func open(_ sealed: [UInt8], associated: [UInt8]) async throws(VaultError) -> Secret {
         guard sealed.count <= VaultBlob.byteLimit + 1024 else { throw .sealedBytes }
         return try await backend.open(sealed, associated: associated)

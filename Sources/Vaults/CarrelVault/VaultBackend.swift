@@ -8,22 +8,23 @@ package protocol VaultBackend: Sendable {
     var level: VaultLevel { get }
     var promises: VaultPromises { get }
 
-    /// Makes a key, non-exportable where the vault can; where there is one of that name, that one stays.
+    /// Creates a key, non-exportable if the vault supports it, or keeps an existing key of that name.
     ///
     /// - Parameters:
-    ///   - name: of the key.
+    ///   - name: the key's name.
     ///   - uses: its purposes, which never change.
-    /// - Returns: the public half of the key that now has the name.
-    /// - Throws: `vault.use` where the existing key has other purposes.
+    /// - Returns: the public key of the key with that name.
+    /// - Throws: `vault.use` if the existing key has other purposes.
     func makeKey(named name: String, for uses: VaultKeyUses) async throws(VaultError) -> P256.PublicKey
-    /// The public half of a key; nil where there is no such key.
+    /// The public key of a name; nil if there is no such key.
     func publicKey(named name: String) async throws(VaultError) -> P256.PublicKey?
     /// Signs with ECDSA and SHA-256.
     ///
     /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
     /// - Throws: `vault.absent` for an unknown key.
     func sign(_ message: [UInt8], withKey name: String) async throws(VaultError) -> [UInt8]
-    /// The X coordinate of the product of a key and a point (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a key is derived from it.
+    /// The X coordinate of the product of a key and a point (SEC 1 §3.3.1), 32 bytes. It is not yet a key; a key is derived from
+    /// it.
     ///
     /// - Throws: `vault.absent` for an unknown key.
     func agree(withKey name: String, other: P256.PublicKey) async throws(VaultError) -> Secret
@@ -33,11 +34,11 @@ package protocol VaultBackend: Sendable {
     ///
     /// - Parameters:
     ///   - plaintext: up to ``VaultBlob/byteLimit`` bytes.
-    ///   - associated: authenticated too, and not part of the result: it names the bytes, so that they cannot be swapped.
+    ///   - associated: also authenticated, but not part of the result: it identifies the bytes, so that they cannot be swapped.
     /// - Returns: the sealed bytes.
-    /// - Throws: `vault.absent` where the vault is gone.
+    /// - Throws: `vault.absent` if the vault was deleted.
     func seal(_ plaintext: Secret, associated: [UInt8]) async throws(VaultError) -> [UInt8]
-    /// Decrypts what `seal` returned.
+    /// Decrypts the output of `seal`.
     ///
     /// - Throws: `vault.damaged` for altered bytes, other associated bytes and another vault's.
     func open(_ sealed: [UInt8], associated: [UInt8]) async throws(VaultError) -> Secret

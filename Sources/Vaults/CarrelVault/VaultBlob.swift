@@ -5,7 +5,7 @@ package import CarrelCrypto
 
 /// Bytes sealed under a key that only a vault has: version, salt, nonce, encrypted bytes, tag.
 ///
-/// Each blob has a key of its own (HKDF-SHA-256 with a random salt), so that no number of blobs wears the vault's key out.
+/// Each blob has its own key (HKDF-SHA-256 with a random salt), so that the number of blobs does not exhaust the vault's key.
 package enum VaultBlob {
     /// Bytes of a plaintext at most: 16 MiB.
     package static let byteLimit = 16 << 20
@@ -19,7 +19,7 @@ package enum VaultBlob {
     /// - Parameters:
     ///   - plaintext: any number of bytes.
     ///   - key: 32 bytes.
-    ///   - context: what the bytes are (``context(_:_:)``); it is authenticated.
+    ///   - context: identifies the bytes (``context(_:_:)``); it is authenticated.
     /// - Returns: 45 bytes more than the plaintext.
     package static func seal(_ plaintext: Secret, key: Secret, context: [UInt8]) -> [UInt8] {
         let head = [version] + Random.bytes(saltByteCount + AESGCM.nonceByteCount)
@@ -30,7 +30,7 @@ package enum VaultBlob {
         return head + sealed
     }
 
-    /// Opens what ``seal(_:key:context:)`` returned.
+    /// Opens the output of ``seal(_:key:context:)``.
     ///
     /// - Throws: `vault.damaged`.
     package static func open(_ sealed: [UInt8], key: Secret, context: [UInt8]) throws(VaultError) -> Secret {
@@ -44,7 +44,8 @@ package enum VaultBlob {
         }
     }
 
-    /// Bytes that say what is sealed: a purpose and its parts, each with its length before it, so that no two lists are alike.
+    /// Bytes that identify the sealed data: a purpose and its parts, each with its length before it, so that they are
+    /// unambiguous.
     package static func context(_ purpose: String, _ parts: [UInt8]...) -> [UInt8] {
         var context: [UInt8] = []
         for part in [Array(purpose.utf8)] + parts {

@@ -2,7 +2,7 @@
 
 public import CarrelBytes
 
-/// Why a vault did not do what it was asked to. Never holds a key, a passphrase or a PIN.
+/// The reason for a failure of a vault. It never contains a key, a passphrase or a PIN.
 public struct VaultError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<VaultError>
@@ -34,13 +34,13 @@ public struct VaultError: CodedError {
 }
 
 extension ErrorCode where Failure == VaultError {
-    /// Nothing answers: no device, no service, no module, or the files cannot be read or written.
+    /// Nothing is available: no device, no service, no module, or the files cannot be read or written.
     public static var unavailable: Self { Self("vault.unavailable") }
     /// The vault is locked.
     public static var locked: Self { Self("vault.locked") }
-    /// The vault or the key is gone, or it never was there.
+    /// The vault or the key does not exist, or was deleted.
     public static var absent: Self { Self("vault.absent") }
-    /// A vault was to be made where there is one.
+    /// A vault already exists, although one was to be created.
     public static var exists: Self { Self("vault.exists") }
     /// The passphrase or PIN is wrong.
     public static var pin: Self { Self("vault.pin") }
@@ -69,7 +69,7 @@ extension VaultError {
         VaultError(.absent, "the vault has no key '\(name)'", recommendation: "register the device again")
     }
 
-    /// A key whose purpose is another one.
+    /// The error for a key with another purpose.
     package static func wrongUse(_ name: String, _ use: VaultKeyUses) -> VaultError {
         VaultError(.use, "the key '\(name)' was not made to \(use.words.joined(separator: " or "))")
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The strength of what keeps a key from being copied, weakest first. The raw value is the text that licenses and logs have.
+/// The strength of the protection against copying keys, weakest first. The raw value is the text in licenses and logs.
 public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Nothing: for tests.
     case none
@@ -8,7 +8,7 @@ public enum VaultLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     case passphrase
     /// The operating system, while the user is signed in.
     case os
-    /// Hardware, which never gives a key away.
+    /// Hardware, which never exports a key.
     case hardware
 
     public static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The properties that a vault gives its keys. They follow from its kind; none of them is certified.
+/// The properties of a vault's keys. They follow from its kind; none of them is certified.
 public struct VaultPromises: Sendable, Hashable {
     /// Whether a private key never leaves the vault, not even for its owner.
     public let isNonExportable: Bool

@@ -12,7 +12,7 @@ enum PKCS11Failure: Error {
     /// The vault's own reason.
     case vault(VaultError)
 
-    /// Whether the session is gone, so that a new one may help.
+    /// Whether the session was lost, so that a new one may help.
     var isLostSession: Bool {
         guard case .call(let value, _) = self else { return false }
         return [
@@ -21,8 +21,8 @@ enum PKCS11Failure: Error {
         ].contains(value)
     }
 
-    /// Whether the same call may succeed a moment later: modules such as SoftHSM fail when another process changes the token meanwhile.
-    /// A PIN is never tried again.
+    /// Whether the same call may succeed a moment later: modules such as SoftHSM fail if another process changes the token during
+    /// the call. A PIN is never retried.
     var isPassing: Bool {
         if case .odd = self { return true }
         guard case .call(let value, let function) = self else { return false }

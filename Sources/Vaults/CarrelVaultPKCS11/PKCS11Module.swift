@@ -7,7 +7,7 @@ import CarrelThreads
 import CarrelVault
 import Glibc
 
-/// A PKCS#11 module. It is loaded once and stays, because its other users in this process may need it.
+/// A PKCS#11 module. It is loaded once and never unloaded, because its other users in this process may need it.
 @safe
 final class PKCS11Module: @unchecked Sendable {  // the list of functions never changes; modules lock for themselves
     let path: String
@@ -65,7 +65,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
 
     /// The slot of a token.
     ///
-    /// - Throws: `vault.absent` when it is not inserted; `vault.unavailable` when several have the label.
+    /// - Throws: `vault.absent` if it is not inserted; `vault.unavailable` if several have the label.
     func slot(of token: PKCS11Token) throws(PKCS11Failure) -> CK_SLOT_ID {
         var count: CK_ULONG = 0
         try check(unsafe functions.pointee.C_GetSlotList(1, nil, &count), "C_GetSlotList")
@@ -97,13 +97,13 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         return slot
     }
 
-    /// Signs the user in at a session.
+    /// Logs the user in to a session.
     ///
     /// - Parameters:
-    ///   - pin: nil where the token has a key pad of its own.
-    ///   - session: a new one.
-    ///   - slot: the session's.
-    /// - Throws: what `vault.pin` and `vault.locked` become.
+    ///   - pin: nil if the token has its own key pad.
+    ///   - session: a new session.
+    ///   - slot: the session's slot.
+    /// - Throws: the errors that map to `vault.pin` and `vault.locked`.
     func signIn(_ pin: Secret?, _ session: CK_SESSION_HANDLE, _ slot: CK_SLOT_ID) throws(PKCS11Failure) {
         let value: CK_RV
         if let pin {
@@ -145,8 +145,8 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         throw failure ?? .odd("a call had no result")
     }
 
-    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module: modules such
-    /// as SoftHSM show a token without its label while another process signs in.
+    /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module:
+    /// modules such as SoftHSM show a token without its label while another process signs in.
     private static func locked<Value>(
         _ path: String,
         _ body: () throws(VaultError) -> Value
@@ -183,7 +183,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ value: CK_RV, _ function: StaticString) throws(PKCS11Failure) {
     guard value == CKR_OK else { throw .call(value, function) }
 }

@@ -52,7 +52,7 @@ final class PKCS11Session {
         )
     }
 
-    /// Makes a key that the token never gives away.
+    /// Creates a key that the token never exports.
     func makeKey(labeled label: String, sign: Bool, agree: Bool) throws(PKCS11Failure) -> P256.PublicKey {
         let id = Random.bytes(16)
         func half(_ attributes: PKCS11Attributes) -> PKCS11Attributes {
@@ -123,7 +123,7 @@ final class PKCS11Session {
         do throws(PKCS11Failure) {
             derived = try derive(key, point)
         } catch .call(let value, _) where value == CKR_MECHANISM_PARAM_INVALID || value == CKR_ARGUMENTS_BAD {
-            // PKCS#11 2.40 §2.3.6 allows both encodings, and some modules take only the one in DER.
+            // PKCS#11 2.40 §2.3.6 allows both encodings, and some modules accept only DER.
             derived = try derive(key, [0x04, UInt8(point.count)] + point)
         }
         defer { _ = functions.C_DestroyObject(handle, derived) }
@@ -199,7 +199,7 @@ final class PKCS11Session {
         try attribute(type, of: object) == [1]
     }
 
-    /// The point of a public key, which modules give with or without a DER octet string around it.
+    /// The point of a public key, which modules return with or without a DER octet string around it.
     private func point(of object: CK_OBJECT_HANDLE) throws(PKCS11Failure) -> P256.PublicKey {
         var point = try attribute(CK_ATTRIBUTE_TYPE(CKA_EC_POINT), of: object)
         if point.count == 67, point[0] == 0x04, point[1] == 65 { point.removeFirst(2) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a token is found among those of a module.
+/// Selects a token of a module.
 public enum PKCS11Token: Sendable, Hashable, CustomStringConvertible {
-    /// By the label that it got when it was initialized; two tokens may have the same.
+    /// The label from the token's initialization; two tokens may have the same label.
     case label(String)
-    /// By its serial number.
+    /// The serial number.
     case serial(String)
 
     /// The way and the text.

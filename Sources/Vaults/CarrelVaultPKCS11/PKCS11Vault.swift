@@ -70,8 +70,8 @@ final class PKCS11Vault: BlockingVault {
         }
     }
 
-    // Bytes are sealed to a key on the token, with a fresh key for each. The secret that the token's key has with its own public half goes
-    // in as well: only the token can compute it, so that bytes sealed by others who know the public half do not open.
+    // Bytes are sealed to a key on the token, with a fresh ephemeral key each. The shared secret of the token's key with its own
+    // public key is also an input: only the token can compute it, so that bytes sealed by others with the public key do not open.
 
     func seal(_ plaintext: Secret, associated: [UInt8]) throws(VaultError) -> [UInt8] {
         try run { [module] session throws(PKCS11Failure) in
@@ -144,7 +144,8 @@ final class PKCS11Vault: BlockingVault {
         return HKDF.sha256(secret: Secret(mixed), salt: [], info: info, count: AESGCM.keyByteCount)
     }
 
-    /// Runs work in the session, once more in a new one when the session is lost, and again after a moment when the module fails.
+    /// Runs an operation in the session; repeats it in a new session if the session is lost, and after a moment if the module
+    /// fails.
     private func run<Value>(_ work: (PKCS11Session) throws(PKCS11Failure) -> Value) throws(VaultError) -> Value {
         var (isReopened, failures) = (session == nil, 0)
         while true {

@@ -6,20 +6,21 @@ public import CarrelVault
 extension Vault {
     /// Opens a vault on a smart card, a USB token or anything else with a PKCS#11 module (OASIS PKCS#11 2.40).
     ///
-    /// Private keys are made on the token as sensitive and not extractable, and are checked to be. Bytes are sealed to a key of the token
-    /// (ECDH on P-256, then AES-256-GCM in this process), because every token that has the other keys can do that. The module is loaded once
-    /// and stays until the process ends. A removed token is opened again by the next call after it was inserted; for that the PIN stays in
-    /// memory, left out of core dumps. A token is opened with its PIN once in a process: it compares later PINs only with the first one.
+    /// Private keys are created on the token as sensitive and not extractable, and this is verified. Bytes are sealed to a key of
+    /// the token (ECDH on P-256, then AES-256-GCM in this process), because every token that supports the other keys can do that.
+    /// The module is loaded once and stays loaded until the process ends. After a token was removed and inserted, the next call
+    /// opens it again; for that, the PIN stays in memory, excluded from core dumps. A token is opened with its PIN once per
+    /// process: later PINs are compared only with the first one.
     ///
     /// - Parameters:
-    ///   - module: absolute path of the module, such as `/usr/lib/x86_64-linux-gnu/opensc-pkcs11.so`. It becomes part of the process: it has
-    ///     to be trusted.
-    ///   - token: which of the module's tokens.
-    ///   - pin: the user's PIN; nil where the reader has a key pad. It is tried once: tokens lock themselves after a few wrong ones.
+    ///   - module: absolute path of the module, such as `/usr/lib/x86_64-linux-gnu/opensc-pkcs11.so`. It is loaded into the
+    ///     process and must be trusted.
+    ///   - token: selects one of the module's tokens.
+    ///   - pin: the user's PIN; nil if the reader has a key pad. It is tried once: tokens lock themselves after a few wrong ones.
     ///   - level: `hardware`, unless the module is known to be software, such as SoftHSM; a module cannot prove what it is.
     /// - Returns: the vault.
-    /// - Throws: `VaultError`: `vault.absent` where the token is not inserted, `vault.pin`, `vault.locked` for a locked PIN,
-    ///   `vault.unavailable` where the module cannot be loaded or fails.
+    /// - Throws: `VaultError`: `vault.absent` if the token is not inserted, `vault.pin`, `vault.locked` for a locked PIN,
+    ///   `vault.unavailable` if the module cannot be loaded or fails.
     public static func pkcs11(
         module: String,
         token: PKCS11Token,

@@ -37,7 +37,7 @@ final class SecretServiceClient {
         unsafe g_object_unref(service)
     }
 
-    /// The secret of a vault; nil when the keyring has none.
+    /// The secret of a vault; nil if the keyring has none.
     ///
     /// - Parameter id: the vault's.
     /// - Returns: the secret, whatever its length.
@@ -53,7 +53,7 @@ final class SecretServiceClient {
         if unsafe secret_item_get_locked(item) != 0 { try unsafe unlock(item) }
         try unsafe call(timeout) { _ = unsafe secret_item_load_secret_sync(item, $0, &$1) }
         guard let value = unsafe secret_item_get_secret(item) else { throw .locked }
-        // libsecret keeps the value in memory of its own, which it wipes.
+        // libsecret keeps the value in its own memory, which it wipes.
         defer { unsafe secret_value_unref(value) }
         var count = 0
         guard let start = unsafe secret_value_get(value, &count) else { return nil }

@@ -6,20 +6,21 @@ import CarrelJSON
 public import CarrelVault
 
 extension Vault {
-    /// Opens or makes a vault that the desktop's keyring unlocks (freedesktop.org Secret Service: GNOME Keyring, KWallet, KeePassXC).
+    /// Opens or creates a vault unlocked by the desktop's keyring (freedesktop.org Secret Service: GNOME Keyring, KWallet,
+    /// KeePassXC).
     ///
-    /// The default keyring has one item with a random master key; the file `vault.json` in the folder has the private keys sealed under it
-    /// (AES-256-GCM). Every program of the signed-in user can read the keyring. The master key stays in memory, left out of core dumps, until
-    /// the vault is closed: locking the keyring does not close it.
+    /// The default keyring has one item with a random master key; the file `vault.json` in the folder has the private keys sealed
+    /// with it (AES-256-GCM). Every program of the signed-in user can read the keyring. The master key stays in memory, excluded
+    /// from core dumps, until the vault is closed: locking the keyring does not close it.
     ///
     /// - Parameters:
     ///   - folder: path of the vault's folder; its parent exists.
-    ///   - create: makes a vault, and never replaces one; without it, a missing file is an error.
+    ///   - create: creates a vault, and never replaces one; without it, a missing file is an error.
     ///   - allowPrompt: whether the service may show its own prompt to unlock the keyring, for two minutes at most.
     /// - Returns: a vault of the level `os`.
-    /// - Throws: `VaultError`: `vault.unavailable` within 5 seconds where there is no session bus or no service, `vault.locked` for a locked
-    ///   keyring without a prompt, `vault.refused` for a dismissed prompt, `vault.absent` where there is no vault or its item is gone,
-    ///   `vault.exists`, `vault.damaged`, `vault.full`.
+    /// - Throws: `VaultError`: `vault.unavailable` within 5 seconds if there is no session bus or no service, `vault.locked` for
+    ///   a locked keyring without a prompt, `vault.refused` for a dismissed prompt, `vault.absent` if there is no vault or its
+    ///   item was deleted, `vault.exists`, `vault.damaged`, `vault.full`.
     public static func secretService(
         folder: String,
         create: Bool = false,

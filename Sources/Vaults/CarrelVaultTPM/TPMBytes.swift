@@ -9,7 +9,7 @@ enum TPMBytes {
     /// Room for the encoding of a public and a private area.
     private static let room = 4096
 
-    /// The encodings of an object's two areas, one behind the other.
+    /// The concatenated encodings of an object's two areas.
     static func object(
         _ publicArea: UnsafePointer<TPM2B_PUBLIC>,
         _ privateArea: UnsafePointer<TPM2B_PRIVATE>
@@ -21,7 +21,7 @@ enum TPMBytes {
         return Array(bytes.prefix(offset))
     }
 
-    /// An object's two areas; nil for bytes that are not what ``object(_:_:)`` returned.
+    /// An object's two areas; nil for bytes that ``object(_:_:)`` did not return.
     static func areas(_ bytes: [UInt8]) -> (TPM2B_PUBLIC, TPM2B_PRIVATE)? {
         var offset = 0
         var publicArea = TPM2B_PUBLIC()

@@ -25,9 +25,9 @@ final class TPMConnection {
     private static let owner: ESYS_TR = 0x101
 
     /// - Parameters:
-    ///   - tcti: how the TPM is reached, as tpm2-tools have it.
+    ///   - tcti: how the TPM is reached, in tpm2-tools syntax.
     ///   - auth: the authorization value of the vault's objects; nil for none.
-    /// - Throws: ``TPMFailure`` where nothing answers, or the TPM is full.
+    /// - Throws: ``TPMFailure`` if no TPM is available, or it is full.
     init(tcti: String, auth: Secret?) throws(TPMFailure) {
         self.auth = auth
         try check(unsafe Tss2_TctiLdr_Initialize(tcti, &transport), "Tss2_TctiLdr_Initialize")

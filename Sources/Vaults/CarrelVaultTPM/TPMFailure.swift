@@ -18,7 +18,8 @@ struct TPMFailure: Error {
         (code, function, self.reason) = (0, "", reason)
     }
 
-    /// The TPM's own code without the number of the parameter, session or handle (TPM 2.0 Part 2 §6.6); nil for codes of the stack.
+    /// The TPM's own code without the number of the parameter, session or handle (TPM 2.0 Part 2 §6.6); nil for codes of the
+    /// stack.
     private var response: TSS2_RC? {
         let layer = code >> 16
         // the TPM itself, or the same by way of a resource manager
@@ -66,7 +67,7 @@ struct TPMFailure: Error {
     }
 }
 
-/// Throws what a call returned, unless it is success.
+/// Throws the return value of a call, unless it is success.
 func check(_ code: TSS2_RC, _ function: StaticString) throws(TPMFailure) {
     guard code == 0 else { throw TPMFailure(code: code, function: function) }
 }

@@ -26,11 +26,11 @@ enum TPMTemplate {
         return object
     }
 
-    /// A key that never leaves the TPM.
+    /// Returns the template of a key that never leaves the TPM.
     ///
     /// - Parameters:
     ///   - uses: its purposes.
-    ///   - hasAuth: whether it has an authorization value. Only then wrong ones count towards the TPM's lockout.
+    ///   - hasAuth: whether it has an authorization value. Only then do wrong values count towards the TPM's lockout.
     /// - Returns: the template.
     static func key(_ uses: VaultKeyUses, hasAuth: Bool) -> TPM2B_PUBLIC {
         var object = TPM2B_PUBLIC()

@@ -141,7 +141,7 @@ final class TPMVault: BlockingVault {
         try Self.connected(tcti, auth, work)
     }
 
-    /// Runs work in a connection of its own, again for a while when other programs fill the TPM.
+    /// Runs an operation in a new connection; retries for a while if other programs fill the TPM.
     private static func connected<Value: Sendable>(
         _ tcti: String,
         _ auth: Secret?,

@@ -7,7 +7,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// HE-AAC: the core's frames go through as they are, and a decoder finds the replicated bands in them.
+/// HE-AAC: the core's frames pass unchanged, and a decoder finds the replicated bands in them.
 struct `Band replication` {
     /// Two seconds of HE-AAC in an MP4 file that says so, or leaves it to the decoder to find out.
     private func make(_ intake: Intake, signalled: Bool) async throws -> String {
@@ -29,7 +29,7 @@ struct `Band replication` {
         return "plain.m4a"
     }
 
-    /// What a decoder says that it decodes, and its samples of one channel.
+    /// The codec that a decoder reports, and its samples of one channel.
     private func hear(_ intake: Intake, _ path: String) async throws -> (sound: String, samples: [Int16]) {
         let entries = ["-select_streams", "a", "-show_entries", "stream=profile,sample_rate,channels", "-of", "csv=p=0"]
         let sound = try await checkProcess([try requirePeer("ffprobe"), "-v", "error"] + entries + [path])

@@ -33,7 +33,7 @@ struct `A file` {
         #expect(refusal?.code == .protected && refusal?.path == "2.m4a", "\(path)")
     }
 
-    /// Where the movie stands in front, what is there of the sound can be found.
+    /// If the movie box comes first, the remaining audio can be found.
     @Test func `of MP4 that is cut off says how much is usable, and gives it when told to`() async throws {
         let intake = try Intake()
         let options = ["-c:a", "aac", "-b:a", "64k", "-movflags", "+faststart", "-f", "ipod"]
@@ -66,7 +66,7 @@ struct `A file` {
         }
     }
 
-    @Test func `of MP4 whose movie is behind the cut is refused, told or not`() async throws {
+    @Test func `refuses MP4 whose movie box is after the cut, with or without the option`() async throws {
         let intake = try Intake()
         try await intake.tone("book.m4b", 20, ["-c:a", "aac", "-f", "ipod"])
         let whole = intake.directory.read("book.m4b") ?? []

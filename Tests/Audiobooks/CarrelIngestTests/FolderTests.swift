@@ -40,7 +40,7 @@ struct `A folder of chapters` {
         let samples = try await intake.decode(try intake.media(of: title))
         #expect(samples.count == Int(title.index.totalSamples))
         for (chapter, hertz) in zip(metadata.chapters, [300.0, 600, 900]) {
-            // a tenth of a second behind its start and before its end it is the chapter's tone, and the tone before it is over
+            // a tenth of a second after its start and before its end it is the chapter's tone, and the tone before it is over
             let start = Int(chapter.startMS) * 441 / 10 + title.index.encoderDelay
             for place in [start + 4410, start + 4 * 44_100 - 13_230] {
                 #expect(abs(frequency(samples, place..<place + 8820, rate: 44_100) - hertz) < 10, "\(chapter)")

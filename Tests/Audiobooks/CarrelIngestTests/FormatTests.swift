@@ -8,7 +8,7 @@ import CarrelTesting
 import CarrelWorks
 import Testing
 
-/// What is taken as it is, and what becomes AAC because no one stream could be made of it otherwise.
+/// Formats that are kept unchanged, and formats that become AAC because they cannot be joined to one stream.
 struct `Formats` {
     private static let lc = AudioCodec.aac(.lc)
 

@@ -9,7 +9,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// A blob store and a scratch folder that go with the test, and what is taken into them.
+/// A blob store and a scratch folder of a test, and the titles ingested into them.
 struct Intake {
     let directory = TemporaryDirectory()
     let blobs: DirectoryBlobStore
@@ -27,7 +27,7 @@ struct Intake {
         return try Ingest(work, options).run(path, sourceHash: try Ingest.sourceHash(path) { _ in })
     }
 
-    /// What taking it in is refused with.
+    /// The error with which the ingest refuses a source.
     func refusal(of path: String, _ configure: (inout IngestOptions) -> Void = { _ in }) -> IngestError? {
         #expect(throws: IngestError.self) { try take(path, configure) }
     }
@@ -57,7 +57,7 @@ struct Intake {
         return directory.file(name)
     }
 
-    /// Makes a sound file with ffmpeg: a tone of this frequency.
+    /// Makes an audio file with ffmpeg: a tone of this frequency.
     @discardableResult
     func tone(_ name: String, _ seconds: Double, hertz: Int = 440, rate: Int = 44_100, _ options: [String] = []) async throws
         -> String
@@ -69,7 +69,7 @@ struct Intake {
         return path
     }
 
-    /// What ffmpeg decodes of a file: samples of one channel, without dropping any at the ends.
+    /// Decodes a file with ffmpeg: samples of one channel, without dropping any at the ends.
     func decode(_ path: String, _ options: [String] = []) async throws -> [Int16] {
         let result = try await runProcess(
             [try requirePeer("ffmpeg"), "-nostdin", "-v", "error", "-flags2", "+skip_manual"] + options + ["-i", path]
@@ -89,7 +89,7 @@ struct Intake {
     }
 }
 
-/// The frequency of a tone, by how often it rises through zero; 0 where there are not so many samples.
+/// The frequency of a tone, by its rising zero crossings; 0 if there are too few samples.
 func frequency(_ samples: [Int16], _ range: Range<Int>, rate: Int) -> Double {
     guard samples.indices.contains(range.lowerBound), range.upperBound <= samples.count else { return 0 }
     let part = samples[range]

@@ -48,7 +48,7 @@ struct `A set of parts` {
 
 /// Temporary files of several processes.
 struct `The scratch folder` {
-    @Test func `keeps what somebody is at work on, and nothing else`() throws {
+    @Test func `keeps files in use by a process, and nothing else`() throws {
         let directory = TemporaryDirectory()
         let path = directory.file("scratch")
         var first: Scratch? = Scratch(path)

@@ -41,7 +41,8 @@ struct `A sample` {
         return directory.read(name) ?? []
     }
 
-    @Test(arguments: [mp3, m4b]) func `is a minute of MP3 from the first chapter behind the opening`(form: Form) async throws {
+    @Test(arguments: [mp3, m4b]) func `creates a minute of MP3 from the first chapter after the opening`(form: Form) async throws
+    {
         let intake = try Intake()
         let title = try intake.take(try await book(intake, form))
         #expect(title.warnings == [])

@@ -5,7 +5,7 @@ import CarrelTesting
 import CarrelWorks
 import Testing
 
-/// What an audiobook is called, by what its file says.
+/// An audiobook's title and credits, from its file.
 struct `Tags of an audiobook` {
     private static let picture: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: 100)
 

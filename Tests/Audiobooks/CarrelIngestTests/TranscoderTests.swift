@@ -59,7 +59,7 @@ struct `The transcoder's child` {
         found.withLock { if $0.isEmpty { $0 = "-" } }
     }
 
-    /// The limits of a process that runs some words, as the system lists them; empty where there is none.
+    /// The limits of a process that runs some words, as the system lists them; empty if there is none.
     private static func limits(ofWhatRuns words: String) -> String {
         guard let folder = unsafe opendir("/proc") else { return "" }
         defer { unsafe closedir(folder) }
@@ -82,7 +82,7 @@ struct `The transcoder's child` {
         return String(decoding: bytes.prefix(max(0, got)), as: UTF8.self)
     }
 
-    @Test func `is ended when it takes too long by the clock, whether it says nothing, goes on, or closes its output and stays`()
+    @Test func `ends a decoder at its time limit, whether it is silent, continues, or closes its output and stays`()
         throws
     {
         let start = ContinuousClock.now

@@ -7,7 +7,7 @@ import CarrelHLS
 import CarrelTesting
 import Testing
 
-/// What ffmpeg, which knows nothing of us, makes of what we serve.
+/// Our streams, decoded by ffmpeg, an independent program.
 struct `Decoding by ffmpeg` {
     /// Samples of all channels, 16 bits each, and what was complained about.
     func decode(_ input: [String], with ffmpeg: String) async throws -> (samples: [UInt8], complaints: String) {

@@ -87,7 +87,7 @@ struct `Playlist template` {
         #expect(try template.render(ticket: Self.ticket) { "offline://example.org/\(Self.ticket)/\($0).key" } == rendered)
     }
 
-    @Test func `leaves no ticket of another listener behind`() throws {
+    @Test func `leaves no ticket of another listener in a playlist`() throws {
         let template = PlaylistTemplate(try Self.index(frames: 383 * 50), form: .transportStream, segmentsPerKey: 3)
         let one = String(repeating: "1", count: 28)
         let two = String(repeating: "2", count: 28)
@@ -99,7 +99,7 @@ struct `Playlist template` {
         #expect(template.memory >= second.count - 17 * 80 && template.memory < second.count * 2)
     }
 
-    @Test func `says an empty title as it is`() throws {
+    @Test func `writes an empty title unchanged`() throws {
         let template = PlaylistTemplate(try Self.index(frames: 0), form: .packed)
         let playlist = try read(try template.render(ticket: Self.ticket) { "\($0)" })
         #expect(playlist.segments.isEmpty && playlist.isEnded && playlist.targetDuration == 1)

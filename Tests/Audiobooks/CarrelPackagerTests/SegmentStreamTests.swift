@@ -24,7 +24,7 @@ struct `Segment stream` {
         return long ? short + [try Media(aac, frames: frames)] : short
     }
 
-    @Test func `carries the frames as they are when packed`() throws {
+    @Test func `carries packed frames unchanged`() throws {
         for media in try Self.titles() {
             for number in 0..<media.index.segmentCount {
                 let segment = media.index.segment(number)
@@ -82,7 +82,7 @@ struct `Segment stream` {
     }
 
     @Test(arguments: SegmentForm.allCases)
-    func `goes on after bytes that were passed over`(form: SegmentForm) throws {
+    func `continues after skipped bytes`(form: SegmentForm) throws {
         let media = try Media(try Media.mp3, frames: Media.mp3Frames(400))
         let whole = try media.segment(0, form, key: Self.key)
         for start in [0, 1, 15, 16, 17, 20_000, whole.count - 1, whole.count] {

@@ -46,7 +46,7 @@ struct SpokenTitle: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What a player is given: playlist, segments and keys, as files.
+/// The files that a player receives: playlist, segments and keys.
 struct PublishedTitle {
     static let ticket = "abcdefghijklmnopqrstuvwxyz_-"
 

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting
@@ -28,7 +29,7 @@ struct `Addresses in a source` {
         }
     }
 
-    /// What of a source leads to the other server.
+    /// The part of a source that is on the other server.
     enum Lead: CaseIterable { case playlist, segment, key, redirectOfPlaylist, redirectOfSegment, redirectOfKey }
 
     /// Asks for everything that a session has: the top playlist, the first playlist, its first segment.

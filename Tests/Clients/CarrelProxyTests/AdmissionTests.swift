@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelJSON
 import CarrelHTTP
+import CarrelJSON
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -52,7 +53,7 @@ struct `Requests to a proxy` {
             bodies.insert(response.text.replacing(/"requestId":"[^"]*"/, with: ""))
         }
         #expect(bodies.count == 1, "\(bodies)")
-        // the token in a header field opens nothing where it belongs in the address
+        // the token in a header field opens nothing if it belongs in the address
         let header = try await Self.send(session.url, "Authorization: Bearer \(session.authToken)\r\n", "/play/index.m3u8")
         #expect(header.status == 403)
         #expect(run.codes == [])
@@ -112,7 +113,7 @@ struct `Requests to a proxy` {
         let curl = try requirePeer("curl")
         let child = try await runProcess([curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", session.url])
         #expect(child.text == "200")
-        // its parent has ended, so that it belongs to nobody here; it left the process group before that, whose rest is killed then
+        // its parent has ended, so that it has no ancestor here; it left the process group before that, whose rest is killed then
         let directory = TemporaryDirectory()
         let script = directory.write(
             "orphan",
@@ -157,7 +158,7 @@ struct `Requests to a proxy` {
         "key.bin",
         "index.m3u8/x", "%2e%2e/%2e%2e/etc/passwd", "nothing",
     ])
-    func `with a hostile query are refused, and the session goes on`(path: String) async throws {
+    func `refuses requests with a hostile query, and keeps the session`(path: String) async throws {
         let run = try ProxyRun()
         let session = try Self.session(run)
         let base = session.url.replacing("index.m3u8", with: "")

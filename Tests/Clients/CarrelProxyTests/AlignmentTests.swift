@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -52,7 +53,7 @@ struct `Pictures and audio of DASH` {
         #expect(try await ProxyRun.addresses(list).count == audio.reduce(0) { $0 + $1.count })
         #expect(run.codes == [])
         await run.proxy.stop()
-        let (strict, refused) = try self.session(Self.manifest(audio), .seed)
+        let (strict, refused) = try self.session(Self.manifest(audio), .compatible)
         try await ProxyRun.expectRefusal(refused.url, .unsupported, 415, of: strict)
         await strict.proxy.stop()
     }
@@ -70,9 +71,9 @@ struct `Pictures and audio of DASH` {
             tracks: [.video([], step: video), .audio([], step: audio)]
         )
         let manifest = MadeManifest(periods: [period], isLive: true, window: 8)
-        for policy in [PlaylistProxy.Policy.usual, .seed] {
+        for policy in [PlaylistProxy.Policy.usual, .compatible] {
             let (run, session) = try session(manifest, policy)
-            if isApart, policy == .seed {
+            if isApart, policy == .compatible {
                 try await ProxyRun.expectRefusal(session.url, .unsupported, 415, of: run)
             } else {
                 #expect(try await ProxyRun.text(session.url).contains("TYPE=AUDIO") == isApart)
@@ -105,7 +106,7 @@ struct `Pictures and audio of DASH` {
         #expect(try await ProxyRun.addresses(list).count == 3)
         manifest.periods.append(.init(start: 6, tracks: [.video(Self.even), .audio(Self.other)]))
         origin.put("made.mpd", manifest.text)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         try await ProxyRun.expectRefusal(list, .unsupported, 415, of: run)
         #expect(try await ProxyRun.text(session.url).contains("TYPE=AUDIO"))
         #expect(try await ProxyRun.segments(of: session).count == 6)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
+import CarrelHTTP
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -17,7 +18,7 @@ struct `Ranges of a file` {
     /// How the file is encrypted.
     enum Encryption: CaseIterable { case eachRange, wholeFile }
 
-    /// Puts the segments of all playlists of a clear package one behind the other into one file each.
+    /// Concatenates the segments of each playlist of a clear package into one file.
     private static func join(_ package: ProtectedPackage, _ encryption: Encryption) throws {
         _ = package.directory.write("out/range.key", MarkedSegment.key)
         for name in ["video-1", "audio-1"] {

@@ -3,6 +3,7 @@
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -37,13 +38,13 @@ struct `The check of a session` {
                 summary.variants.allSatisfy { $0.bandwidth > 0 && ($0.width ?? 0) > 0 && $0.codecs?.contains("avc1") == true }
             )
         }
-        // the player goes on where the check was
+        // the player continues where the check was
         #expect(try await ProxyRun.get(session.url).status == 200)
         #expect(run.codes == [])
         await run.proxy.stop()
     }
 
-    @Test func `tells tracks beside the pictures, and those of the caller`() async throws {
+    @Test func `reports tracks in addition to the pictures, and the caller's tracks`() async throws {
         let package = try await ProtectedPackage { $0.scheme = .cbcs }
         let run = try ProxyRun { $0.output = .fragments }
         var parameters = MediaSourceParameters()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelJSON
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelJSON
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -125,7 +126,7 @@ struct `A DCF source` {
         await origin.stop()
     }
 
-    @Test func `goes out with the media type that the caller names`() async throws {
+    @Test func `is sent with the caller's media type`() async throws {
         let run = try ProxyRun()
         var parameters = MediaSourceParameters()
         parameters.contentType = "text/markdown"
@@ -139,7 +140,7 @@ struct `A DCF source` {
         await run.proxy.stop()
     }
 
-    @Test func `is found behind a name that does not say it`() async throws {
+    @Test func `is detected by content if its name does not reveal it`() async throws {
         let directory = TemporaryDirectory()
         let bytes = try #require(Fixtures.bytes(at: try Fixtures.path("media/dcf/note.ctr.dcf")))
         let source = directory.write("note", bytes)
@@ -169,7 +170,7 @@ struct `A DCF source` {
     @Test func `is refused by the seed's policy with given keys, and taken with a license that relaxes the output`() async throws
     {
         let path = try Fixtures.path("media/dcf/note.ctr.dcf")
-        let run = try ProxyRun { $0.policy = .seed }
+        let run = try ProxyRun { $0.policy = .compatible }
         let refused = try run.proxy.makeURL(path, .singleFile, keys: Self.given())
         try await ProxyRun.expectRefusal(refused.url, .outputControl, 403, of: run)
         let taken = try run.proxy.makeURL(path, .singleFile, keys: TermKeys(key: Self.key))

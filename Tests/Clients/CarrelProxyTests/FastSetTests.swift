@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelDASH
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `Sets of an MPD for fast play` {
@@ -36,7 +37,7 @@ struct `Sets of an MPD for fast play` {
         #expect(try Self.pictures(main).map(\.mains) == [[0, 1]])
         let all = try Self.manifest([Self.set("1"), Self.set("2", for: "")])
         #expect(try Self.pictures(all).map(\.mains) == [nil] && Self.pictures(all).map(\.kind) == [.pictures])
-        // those of the other pictures are taken out of the pictures that are played
+        // the others' are taken from the video that is played
         let other = try Self.manifest([Self.set("1"), Self.set("2"), Self.set("3", for: "2")])
         #expect(try Self.pictures(other).map(\.kind) == [.video])
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelThreads
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -51,7 +52,7 @@ struct `An origin that fails` {
         origin.serve("v-0002.m4s", manner)
         let answer = try? await ProxyRun.get(segments[1])
         if case .burst = manner {
-            // the first of the ten goes out before the others show that something is wrong
+            // the first of the ten is sent before the others show the fault
         } else {
             #expect(answer?.status == status)
             #expect(codes == [code])

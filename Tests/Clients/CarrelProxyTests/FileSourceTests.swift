@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import ProtectedMedia
 import Testing
 
@@ -30,7 +31,7 @@ struct `A single file` {
         await run.proxy.stop()
     }
 
-    @Test func `goes out as fragments too`() async throws {
+    @Test func `is also served as fragments`() async throws {
         let run = try ProxyRun { $0.output = .fragments }
         let fixture = try #require(ProtectedFixture.all.first { $0.name == "cenc/av.cenc.mp4" })
         let session = try run.proxy.makeURL(try Fixtures.path("media/cenc/av.cenc.mp4"), .singleFile, keys: fixture.keys)

@@ -2,11 +2,11 @@
 
 import CarrelTesting
 
-/// What a player decodes, as digests of its frames.
+/// The frames that a player decodes, as digests.
 struct Frames {
     var pictures: [String]
     var audio: [String]
-    /// What the player wrote on standard error.
+    /// The player's standard error.
     var complaints: String
 
     /// The frames that ffmpeg decodes of a file or an address.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMediaPackaging
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -35,8 +36,7 @@ struct `An HLS source with sync pictures` {
     }
 
     @Test(arguments: [nil, TransportScheme.sampleAES], [true, false])
-    func `of transport streams gets the tables that its pictures lie behind`(scheme: TransportScheme?, hasMap: Bool) async throws
-    {
+    func `adds their tables to picture lists of transport streams`(scheme: TransportScheme?, hasMap: Bool) async throws {
         let package = try await ProtectedPackage { options in
             options.isTransport = true
             options.transport = scheme

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMP4
-import CarrelThreads
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import ProtectedMedia
 import Testing
 
-/// Where a source is.
+/// The location of a source.
 enum SourcePlace: CaseIterable { case local, remote }
 
 struct `An HLS source` {
@@ -85,7 +86,7 @@ struct `An HLS source` {
         let package = try await Self.transport(.cissa) { $0.contentID = "urn:example:film" }
         var keys = GivenKeys()
         keys.add(ProtectedPackage.videoKey.key, for: .content("urn:example:film"))
-        try await Self.play(package, .local, policy: .seed, keys: keys)
+        try await Self.play(package, .local, policy: .compatible, keys: keys)
     }
 
     @Test func `of scrambled transport streams whose keys rotate plays as its clear source`() async throws {
@@ -96,7 +97,7 @@ struct `An HLS source` {
         try await Self.play(package, .remote, keys: package.keys)
     }
 
-    @Test(arguments: SourcePlace.allCases, [PlaylistProxy.Policy.seed, .usual])
+    @Test(arguments: SourcePlace.allCases, [PlaylistProxy.Policy.compatible, .usual])
     func `of AES-128 with Marlin's key line plays with the key that a source has by its content id`(
         place: SourcePlace,
         policy: PlaylistProxy.Policy
@@ -131,7 +132,7 @@ struct `An HLS source` {
         }
         var keys = GivenKeys()
         keys.add(key, for: .content("urn:marlin:kid:00112233445566778899aabbccddeeff"))
-        let run = try ProxyRun { $0.policy = .seed }
+        let run = try ProxyRun { $0.policy = .compatible }
         let session = try run.proxy.makeURL(source, .hls, keys: keys)
         for segment in try await ProxyRun.segments(of: session) {
             let got = try await ProxyRun.get(segment)
@@ -169,7 +170,7 @@ struct `An HLS source` {
         try await Self.play(package, .local, keys: GivenKeys())
     }
 
-    @Test func `with key files beside its playlist plays as its clear source, and not by the seed's policy`() async throws {
+    @Test func `plays a source with local key files like its clear source, but not by the seed's policy`() async throws {
         let package = try await Self.transport(.aes128) { $0.keyURI = "{kid}.key" }
         let id = Hex.encode(ProtectedPackage.videoKey.id.bytes)
         _ = package.directory.write("out/\(id).key", try #require(package.bytes(ofKey: id)))
@@ -177,8 +178,8 @@ struct `An HLS source` {
         // a caller may name a key as the playlist does
         var keys = GivenKeys()
         keys.add(ProtectedPackage.videoKey.key, for: .address("\(id).key"))
-        try await Self.play(package, .remote, policy: .seed, keys: keys)
-        let run = try ProxyRun { $0.policy = .seed }
+        try await Self.play(package, .remote, policy: .compatible, keys: keys)
+        let run = try ProxyRun { $0.policy = .compatible }
         let session = try run.proxy.makeURL(package.playlist, .hls)
         let segment = try #require(try await ProxyRun.segments(of: session).first)
         try await ProxyRun.expectRefusal(segment, .missingKey, 403, of: run)

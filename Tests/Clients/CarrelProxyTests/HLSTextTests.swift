@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -114,7 +115,7 @@ struct `Subtitles of an HLS source` {
             let texts = try await Self.texts(session)
             #expect(texts.count == 3)
             for (place, text) in texts.enumerated() {
-                // a file in the clear stays as it is beside fragments
+                // an unencrypted file is unchanged next to fragments
                 let map = "X-TIMESTAMP-MAP=MPEGTS:\(output == .transportStream ? 900_000 : 0),LOCAL:00:00:00.000\n"
                 let hasMap = output == .transportStream || coding != .vtt
                 let cue = "00:00:0\(place * 2 + 1).000 --> 00:00:0\(place * 2 + 2).000\nCue \(place)\n"
@@ -137,7 +138,7 @@ struct `Subtitles of an HLS source` {
         await run.proxy.stop()
     }
 
-    @Test(arguments: Coding.allCases) func `beside transport streams keep the clock of these`(coding: Coding) async throws {
+    @Test(arguments: Coding.allCases) func `keep the clock of accompanying transport streams`(coding: Coding) async throws {
         let package = try await ProtectedPackage { options in
             options.isTransport = true
             options.transport = .aes128

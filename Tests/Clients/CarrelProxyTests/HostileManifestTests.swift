@@ -9,6 +9,8 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `A manifest with numbers that no clock counts` {
@@ -74,8 +76,8 @@ struct `A manifest with numbers that no clock counts` {
 
     @Test func `has an index of the far future`() async throws {
         var writer = BoxWriter()
-        let reference = SegmentIndex.Reference(size: 1000, duration: .max)
-        SegmentIndex(trackID: 1, timescale: 1, earliestTime: 1 << 60, references: [reference]).write(to: &writer)
+        let reference = SegmentIndexBox.Reference(size: 1000, duration: .max)
+        SegmentIndexBox(trackID: 1, timescale: 1, earliestTime: 1 << 60, references: [reference]).write(to: &writer)
         origin.put("0", writer.bytes)
         let media = try MediaOrigin(origin.url("0"), client: HTTPClient(), fields: [:], MediaOrigin.Permissions())
         let index = try await IndexCache(media, SessionThreads.forTests).index(at: origin.url("0"), 0..<Int64(writer.bytes.count))

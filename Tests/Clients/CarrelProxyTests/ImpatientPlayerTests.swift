@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting

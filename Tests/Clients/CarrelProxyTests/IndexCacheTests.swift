@@ -7,6 +7,8 @@ import CarrelMP4
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `Segment indexes of a session` {
@@ -18,9 +20,9 @@ struct `Segment indexes of a session` {
 
     /// Puts an index of many subsegments there.
     private func put(_ name: String, _ count: Int) -> Range<Int64> {
-        let references = [SegmentIndex.Reference](repeating: .init(size: 1000, duration: 96_256), count: count)
+        let references = [SegmentIndexBox.Reference](repeating: .init(size: 1000, duration: 96_256), count: count)
         var writer = BoxWriter()
-        SegmentIndex(trackID: 1, timescale: 48_000, earliestTime: 96_000, references: references).write(to: &writer)
+        SegmentIndexBox(trackID: 1, timescale: 48_000, earliestTime: 96_000, references: references).write(to: &writer)
         origin.put(name, writer.bytes)
         return 0..<Int64(writer.bytes.count)
     }
@@ -117,10 +119,10 @@ struct `Segment indexes of a session` {
     @Test func `that are damaged, or lead nowhere, are errors of the manifest`() async throws {
         let cache = IndexCache(try media(), SessionThreads.forTests)
         let range = put("0", 3)
-        var other = SegmentIndex.Reference(size: 0x7fff_ffff, duration: 1)
+        var other = SegmentIndexBox.Reference(size: 0x7fff_ffff, duration: 1)
         other.isIndex = true
         var writer = BoxWriter()
-        SegmentIndex(trackID: 1, timescale: 1, earliestTime: 0, references: [other]).write(to: &writer)
+        SegmentIndexBox(trackID: 1, timescale: 1, earliestTime: 0, references: [other]).write(to: &writer)
         origin.put("long", writer.bytes)
         origin.put("none", [UInt8](repeating: 0, count: 100))
         for (name, range) in [("long", 0..<Int64(writer.bytes.count)), ("none", 0..<100), ("0", 0..<range.upperBound - 12)] {

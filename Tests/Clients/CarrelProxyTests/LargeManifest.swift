@@ -22,7 +22,7 @@ enum LargeManifest {
     /// A live source whose representations of pictures inherit one timeline that no runs shorten.
     ///
     /// - Parameters:
-    ///   - entries: of the timeline, which ends in the future.
+    ///   - entries: the timeline's entries, which ends in the future.
     ///   - representations: of pictures.
     /// - Returns: the MPD.
     static func live(entries: Int, representations: Int) -> String {
@@ -64,8 +64,8 @@ enum LargeManifest {
     /// A film whose descriptors of protection are inherited by all its representations.
     ///
     /// - Parameters:
-    ///   - descriptors: of the set.
-    ///   - representations: of the set.
+    ///   - descriptors: the set's descriptors.
+    ///   - representations: the set's representations.
     /// - Returns: the MPD.
     static func protected(descriptors: Int, representations: Int) -> String {
         var inner = ""

@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
 @testable import CarrelProxy
 
 struct `A manifest whose parts multiply` {
@@ -30,7 +31,7 @@ struct `A manifest whose parts multiply` {
         }
         for load in loads {
             let top = try await load.value
-            // what drifts goes out apart, and no player chooses among thousands
+            // drifting renditions are served separately, and no player chooses among thousands
             #expect(top.contains("TYPE=AUDIO") && Self.variants(top) == 64)
         }
         await run.proxy.stop()
@@ -57,7 +58,8 @@ struct `A manifest whose parts multiply` {
         let session = try run.proxy.makeURL(origin.url("large.mpd"), .dash)
         let began = ContinuousClock.now
         let summary = try await session.check()
-        // a debug build beside other tests; all descriptors of all representations, each compared with each, take minutes
+        // a debug build, in parallel with other tests; all descriptors of all representations, each compared with each, take
+        // minutes
         #expect(began.duration(to: .now) < .seconds(40))
         #expect(summary.protections.count == 900 && summary.variants.count == 64)
         await run.proxy.stop()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -19,7 +20,7 @@ struct `A live DASH source that changes` {
     private func reload(_ manifest: String, _ tracks: String = "video=0&audio=0") async throws -> LiveList {
         origin.put("live.mpd", manifest)
         // a manifest is read once a second at most
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         return try await list(tracks)
     }
 
@@ -65,7 +66,7 @@ struct `A live DASH source that changes` {
         await run.proxy.stop()
     }
 
-    @Test func `plays on behind a segment that is missing`() async throws {
+    @Test func `continues playback after a missing segment`() async throws {
         for name in ["v-init.mp4", "a-init.mp4"] { origin.put(name, try Fixtures.bytes("media/dash/number-clear/\(name)")) }
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 0..<0)], age: 100, window: 40).text)
         for number in 30..<60 where number != 40 {
@@ -100,7 +101,7 @@ struct `A live DASH source that changes` {
         manifest.periods.append(.init(start: 18, duration: 6, tracks: [.video(even)]))
         let fourth = try await reload(manifest.text, "video=0")
         #expect(fourth == LiveList(6, 1, [-12, 14, 16, -18, 20, 22]))
-        // the numbers of discontinuities are those of the pictures, also where the player turns subtitles on late
+        // discontinuities are numbered like the video's, also if the player turns subtitles on late
         let text = try await list("text=0")
         let marks = text.segments.filter { $0 < 0 }.count
         #expect(text.segments.map { abs($0) } == [12, 14, 16, 18, 20, 22])

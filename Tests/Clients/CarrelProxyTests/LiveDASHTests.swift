@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 

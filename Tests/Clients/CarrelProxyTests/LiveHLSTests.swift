@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
         await encoder.terminate()
         origin.put("live.m3u8", String(decoding: folder.read("live.m3u8") ?? [], as: UTF8.self) + "#EXT-X-ENDLIST\n")
         let pictures = try await played.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
-        // before the restart, and behind it
+        // before the restart, and after it
         #expect(pictures > 25 * 18, "\(pictures)")
         #expect(run.errors.withLock { $0 }.allSatisfy { $0.code == .windowPassed || $0.code == .missing })
         await run.proxy.stop()
@@ -97,7 +98,7 @@ import Testing
                 $0.hasPrefix("#EXT-X-KEY") ? "#EXT-X-MAP:URI=\"\(map)\"" : $0.replacing(".ts", with: ".m4s")
             }
             origin.put("live.m3u8", list.joined(separator: "\n") + "\n")
-            try await Task.sleep(for: .milliseconds(600))
+            run.clock.advance(by: .milliseconds(600))
             let text = try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0"))
             let lines = text.split(separator: "\n").filter { $0.hasPrefix("#EXT-X-MAP") }
             #expect(lines.count == 1, "\(text)")
@@ -129,7 +130,7 @@ import Testing
         let session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
         func reload(_ text: String?) async throws -> (list: LiveList, numbers: [Int]) {
             if let text { origin.put("live.m3u8", text) }
-            try await Task.sleep(for: .milliseconds(600))
+            run.clock.advance(by: .milliseconds(600))
             return Self.numbers(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0")))
         }
         var (list, numbers) = try await reload(Self.list(10..<14))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -16,7 +17,7 @@ struct `Initialization sections of a live HLS source` {
 
         """
 
-    /// A live list of one-second segments with so many sections.
+    /// A live list of one-second segments with these initialization sections.
     private static func list(_ first: Int, maps: [String], segments: Int = 1) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
         for (place, map) in maps.enumerated() {
@@ -52,7 +53,7 @@ struct `Initialization sections of a live HLS source` {
         let old = try #require(try await Self.maps(audio).first)
         origin.put("audio.m3u8", Self.list(11, maps: ["a-1.mp4"]))
         origin.put("video.m3u8", Self.list(11, maps: (0..<400).map { "v-\($0).mp4" }))
-        try await Task.sleep(for: .milliseconds(600))
+        run.clock.advance(by: .milliseconds(600))
         let new = try #require(try await Self.maps(audio).first)
         #expect(new != old)
         #expect(try await Self.maps(video).count == 400)
@@ -77,7 +78,7 @@ struct `Initialization sections of a live HLS source` {
             var uses: [Double] = []
             for reload in 0..<10 {
                 origin.put("live.m3u8", head + "#EXT-X-MAP:URI=\"map.mp4?\(reload)\"\n" + body)
-                try await Task.sleep(for: .milliseconds(550))
+                run.clock.advance(by: .milliseconds(550))
                 guard try await ProxyRun.get(list).status == 200 else { fatalError("the list is refused") }
                 uses.append(ProcessUse().peakMebibytes)
             }

@@ -18,9 +18,9 @@ struct LiveManifest {
     var location: String?
     /// The seconds after which a manifest that does not change ends; nil for one that changes.
     var end: Int?
-    /// Written as it is.
+    /// Written verbatim.
     var clock = ""
-    /// Whether segments have numbers and no timeline; then the window is so many seconds long.
+    /// Whether segments have numbers and no timeline; then it is the length of the window in seconds.
     var window: Int?
 
     var text: String {
@@ -61,7 +61,7 @@ struct LiveManifest {
     }
 }
 
-/// What a test looks at in a live playlist.
+/// The parts of a live playlist that tests compare.
 struct LiveList: Equatable {
     var media: Int
     var discontinuities: Int

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelBytes
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Testing
 
 struct `A live DASH source of a made origin` {
@@ -25,7 +26,7 @@ struct `A live DASH source of a made origin` {
     private func reload(_ manifest: LiveManifest?) async throws -> LiveList {
         if let manifest { origin.put("live.mpd", manifest.text) }
         // a manifest is read once a second at most
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         return LiveList(try await ProxyRun.text(list))
     }
 
@@ -65,7 +66,7 @@ struct `A live DASH source of a made origin` {
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 10..<13)]).text)
         #expect(LiveList(try await ProxyRun.text(list)) == LiveList(0, 0, [20, 22, 24]))
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 11..<14)]).text)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         end.withLock { $0 = clock.now }
         try await ProxyRun.expectRefusal(list, .expiredKey, 403, of: run)
         end.withLock { $0 = nil }
@@ -74,7 +75,7 @@ struct `A live DASH source of a made origin` {
     }
 
     @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments])
-    func `names a segment and its initialization alike as long as they are listed`(output: PlaylistProxy.Output) async throws {
+    func `names a segment and its initialization consistently while they are listed`(output: PlaylistProxy.Output) async throws {
         let run = try ProxyRun { $0.output = output }
         let session = try run.proxy.makeURL(origin.url("live.mpd"), .dash)
         let rendition = output == .fragments ? "video=0" : "video=0&audio=0"
@@ -85,7 +86,7 @@ struct `A live DASH source of a made origin` {
             manifest.periods[0].segments = 10 + step..<14 + step
             if step == 2 { manifest.isStatic = true }
             origin.put("live.mpd", manifest.text)
-            try await Task.sleep(for: .milliseconds(1050))
+            run.clock.advance(by: .milliseconds(1050))
             let lines = try await ProxyRun.text(list).split(separator: "\n")
             let addresses = lines.filter { !$0.hasPrefix("#") }
             let maps = lines.filter { $0.hasPrefix("#EXT-X-MAP") }
@@ -102,7 +103,7 @@ struct `A live DASH source of a made origin` {
         try put((10..<16).flatMap { ["v-0-\($0 * 2000).m4s", "a-0-\($0 * 2000).m4s"] })
         _ = try await reload(manifest)
         for first in 11..<13 {
-            // the segment is named by the list as it is then
+            // the segment is named by the current list
             manifest.periods[0].segments = first..<first + 4
             _ = try await reload(manifest)
             let address = try #require(try await ProxyRun.addresses(list).first)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -16,7 +17,7 @@ import Testing
         session = try run.proxy.makeURL(origin.url("live.m3u8"), .hls)
     }
 
-    /// What a player sees of a list.
+    /// A list from a player's view.
     private struct Seen: Equatable {
         var media: Int
         var discontinuities: Int
@@ -62,7 +63,7 @@ import Testing
     /// The list that a player sees when the source has another one.
     private func reload(_ text: String) async throws -> Seen {
         origin.put("live.m3u8", text)
-        try await Task.sleep(for: .milliseconds(600))
+        run.clock.advance(by: .milliseconds(600))
         return Seen(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=0")))
     }
 
@@ -77,7 +78,9 @@ import Testing
         session.url.replacing("index.m3u8", with: "segment.ts?period=0&video=0&n=\(number)&t=0")
     }
 
-    @Test(arguments: ["other", "live"]) func `from 0 goes on as a discontinuity, with its own keys' vectors`(name: String)
+    @Test(arguments: ["other", "live"]) func `continues a list that restarts from 0 as a discontinuity, with its keys' vectors`(
+        name: String
+    )
         async throws
     {
         #expect(try await reload(Self.list(10..<14)) == Seen(10, 0, [10, 11, 12, 13]))
@@ -100,7 +103,7 @@ import Testing
         await run.proxy.stop()
     }
 
-    @Test func `from a number in its window goes on when its list moves, and a list out of a cache does not`() async throws {
+    @Test func `continues from a number in its window when its list moves, and ignores a cached list`() async throws {
         #expect(try await reload(Self.list(12..<16)) == Seen(12, 0, [12, 13, 14, 15]))
         #expect(try await reload(Self.list(11..<15)) == Seen(12, 0, [12, 13, 14, 15]))
         #expect(try await reload(Self.list(13..<17)) == Seen(13, 0, [13, 14, 15, 16]))
@@ -111,7 +114,7 @@ import Testing
         await run.proxy.stop()
     }
 
-    @Test func `with other names or later dates goes on immediately`() async throws {
+    @Test func `continues immediately with other names or later dates`() async throws {
         #expect(try await reload(Self.list(12..<16, date: 20)) == Seen(12, 0, [12, 13, 14, 15]))
         #expect(try await reload(Self.list(11..<15, date: 19)) == Seen(12, 0, [12, 13, 14, 15]))
         #expect(try await reload(Self.list(10..<13, date: 40)) == Seen(16, 0, [-16, 17, 18]))
@@ -119,7 +122,7 @@ import Testing
         await run.proxy.stop()
     }
 
-    @Test func `far ahead goes on as a discontinuity, and a window that has moved on meanwhile does not`() async throws {
+    @Test func `continues far ahead as a discontinuity, but not after a window that only moved on`() async throws {
         #expect(try await reload(Self.list(10..<14)) == Seen(10, 0, [10, 11, 12, 13]))
         #expect(try await reload(Self.list(16..<20)) == Seen(16, 0, [16, 17, 18, 19]))
         #expect(try await reload(Self.list(5000..<5003, discontinuities: 7)) == Seen(20, 0, [-20, 21, 22]))
@@ -133,7 +136,7 @@ import Testing
         let session = try run.proxy.makeURL(origin.url("top.m3u8"), .hls)
         func reload(_ text: String, _ variant: Int) async throws -> Seen {
             origin.put(variant == 0 ? "live.m3u8" : "high.m3u8", text)
-            try await Task.sleep(for: .milliseconds(600))
+            run.clock.advance(by: .milliseconds(600))
             return Seen(try await ProxyRun.text(session.url.replacing("index.m3u8", with: "media.m3u8?video=\(variant)")))
         }
         #expect(try await reload(Self.list(1..<5, discontinuities: 3), 0) == Seen(1, 3, [1, 2, 3, 4]))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -11,7 +12,7 @@ struct `An origin that drips` {
 
     private static func run() throws -> ProxyRun { try ProxyRun { $0.limits.loadTime = .seconds(2) } }
 
-    /// Checks that an address fails by the time that the proxy has, not by that of the origin.
+    /// Checks that an address fails after the proxy's time limit, not the origin's.
     private static func expectEnd(of url: String, _ run: ProxyRun) async throws {
         let began = ContinuousClock.now
         try await ProxyRun.expectRefusal(url, .unavailable, 502, of: run)

@@ -2,6 +2,7 @@
 
 import CarrelHTTP
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -34,7 +35,7 @@ struct `Names of local files` {
             ("fünf.ts", "f%c3%bcnf.ts?token=1#part"), ("100% sechs.ts", "100% sechs.ts"), ("sieben #1?.ts", "sieben #1?.ts"),
             ("acht:1;a=b&c+d.ts", "./acht%3A1;a=b&c+d.ts"),
         ]
-        // another file whose name is that of one without its escapes
+        // another file, named like the first without its escapes
         write("dreiA.ts", try MarkedSegment(99).encrypted)
         write("schlüssel %#1.key", MarkedSegment.key)
         for (place, name) in names.enumerated() { write(name.0, try MarkedSegment(UInt8(place)).encrypted) }

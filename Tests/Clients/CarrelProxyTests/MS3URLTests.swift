@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelJSON
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -57,7 +58,7 @@ struct `An MS3 address` {
         }
     }
 
-    @Test(arguments: [" ", "\u{feff}", "\t\u{200b}", "x", "./"]) func `behind other characters shows its token in no error`(
+    @Test(arguments: [" ", "\u{feff}", "\t\u{200b}", "x", "./"]) func `hides the token of a URL with a prefix in every error`(
         before: String
     ) throws {
         let proxy = try PlaylistProxy()

@@ -10,7 +10,7 @@ struct MadeManifest {
         var codecs: String
         /// When the first segment begins, in milliseconds of the period.
         var first = 0
-        /// Of segments, in milliseconds.
+        /// The durations of segments in milliseconds.
         var durations: [Int]
         /// One duration of segments without an end, in milliseconds, in place of those.
         var step: Int?
@@ -30,7 +30,7 @@ struct MadeManifest {
 
     struct Period {
         var start: Int
-        /// In seconds; nil where the manifest does not say.
+        /// In seconds; nil if the manifest does not say.
         var duration: Int?
         var tracks: [Track]
     }

@@ -18,11 +18,11 @@ final class MadeOrigin: Sendable {
         case silent
         /// Not even a head.
         case mute
-        /// As it should be, after so many milliseconds.
+        /// The correct response, after this many milliseconds.
         case late(UInt32)
-        /// The connection is reset behind so many bytes, of the length that was said.
+        /// The connection is reset after this many bytes of the announced length.
         case reset(after: Int)
-        /// The connection ends behind so many bytes, of the length that was said.
+        /// The connection ends after this many bytes of the announced length.
         case cut(after: Int)
         /// So many bytes each 10 ms.
         case drip(Int)

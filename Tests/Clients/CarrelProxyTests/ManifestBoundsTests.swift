@@ -6,13 +6,17 @@ import CarrelHTTPClient
 import CarrelTesting
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The bounds of a manifest` {
     private let origin = MadeOrigin()
 
-    private func media() throws -> MediaOrigin {
-        try MediaOrigin(origin.url("live.mpd"), client: HTTPClient(), fields: [:], MediaOrigin.Permissions())
+    private func media(_ clock: MonotonicClock = .system) throws -> MediaOrigin {
+        var permissions = MediaOrigin.Permissions()
+        permissions.clock = clock
+        return try MediaOrigin(origin.url("live.mpd"), client: HTTPClient(), fields: [:], permissions)
     }
 
     @Test func `hold for the segments of all its periods together`() async throws {
@@ -74,15 +78,16 @@ struct `The bounds of a manifest` {
     }
 
     @Test func `let an older manifest count that keeps coming`() async throws {
-        let reader = ManifestReader(try media(), SessionThreads.forTests, longestReturn: .seconds(2))
+        let clock = SteppedClock()
+        let reader = ManifestReader(try media(clock.monotonic), SessionThreads.forTests, longestReturn: .seconds(2))
         var manifest = LiveManifest(periods: [.init(start: 0, segments: 10..<13)], published: 30)
         origin.put("live.mpd", manifest.text)
         let newest = try await reader.current().mpd.publishTime
         manifest.published = 10
         origin.put("live.mpd", manifest.text)
-        try await Task.sleep(for: .milliseconds(1050))
+        clock.advance(by: .milliseconds(1050))
         #expect(try await reader.current().mpd.publishTime == newest)
-        try await Task.sleep(for: .milliseconds(2100))
+        clock.advance(by: .milliseconds(2100))
         let older = try #require(try await reader.current().mpd.publishTime)
         #expect(older < (try #require(newest)))
     }

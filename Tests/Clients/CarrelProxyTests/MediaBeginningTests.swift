@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 import CarrelTesting
 import ProtectedMedia

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -29,7 +30,7 @@ struct `A DASH source with a period that misses a track` {
         origin.put("made.mpd", manifest.text)
     }
 
-    /// A playlist: the durations of its segments, with `!` behind a discontinuity and `-` where there is a gap.
+    /// A playlist: the durations of its segments, with `!` after a discontinuity and `-` for a gap.
     private static func shape(_ text: String) -> [String] {
         var (mark, duration) = ("", "")
         var shape: [String] = []
@@ -83,7 +84,7 @@ struct `A DASH source with a period that misses a track` {
         await run.proxy.stop()
     }
 
-    @Test func `plays its pictures and its audio beside each other`() async throws {
+    @Test func `plays its pictures and its audio together`() async throws {
         try put(["va", "v", "va"])
         let run = try ProxyRun { $0.demuxesAudio = true }
         let session = try run.proxy.makeURL(origin.url("made.mpd"), .dash)

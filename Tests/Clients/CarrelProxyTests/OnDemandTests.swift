@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelMP4
+import CarrelMediaSource
 import CarrelProxy
 import Testing
 
@@ -9,11 +10,11 @@ import Testing
 struct `Pictures and audio of DASH with segment indexes` {
     private let origin = MadeOrigin()
 
-    /// A file that is an index of segments of so many milliseconds.
+    /// Writes a file with an index of segments of these durations in milliseconds.
     private func put(_ name: String, _ durations: [UInt32]) -> Int {
         var writer = BoxWriter()
-        let references = durations.map { SegmentIndex.Reference(size: 1000, duration: $0) }
-        SegmentIndex(trackID: 1, timescale: 1000, earliestTime: 0, references: references).write(to: &writer)
+        let references = durations.map { SegmentIndexBox.Reference(size: 1000, duration: $0) }
+        SegmentIndexBox(trackID: 1, timescale: 1000, earliestTime: 0, references: references).write(to: &writer)
         origin.put(name, writer.bytes)
         return writer.bytes.count
     }

@@ -6,12 +6,12 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
-/// A server of 127.0.0.1, or another loopback address, that has the files of a folder, with ranges, and remembers what is asked of it.
+/// A server of 127.0.0.1, or another loopback address, that serves the files of a folder, with ranges, and records requests.
 final class OriginServer: Sendable {
-    /// A response in place of that of the folder; nil for that one.
+    /// A response that replaces the folder's; nil keeps the folder's.
     typealias Answer = @Sendable (HTTPRequest) async -> HTTPResponse?
 
-    /// What was requested.
+    /// A recorded request.
     struct Request: Sendable {
         var path: String
         var query: String

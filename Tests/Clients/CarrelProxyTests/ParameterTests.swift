@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -137,7 +138,7 @@ struct `Parameters of a source` {
     }
 
     @Test(arguments: [PlaylistProxy.Output.transportStream, .fragments], SourcePlace.allCases)
-    func `show subtitles beside the source, on its clock`(output: PlaylistProxy.Output, place: SourcePlace) async throws {
+    func `show subtitles together with the source, on its clock`(output: PlaylistProxy.Output, place: SourcePlace) async throws {
         let directory = TemporaryDirectory()
         let file = directory.write("text.vtt", "\u{feff}" + Self.subtitles)
         let origin = try OriginServer(directory.path)

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -164,7 +165,7 @@ struct `A playlist of sync pictures` {
         let first = try await PictureList(address)
         #expect(LiveList(first.text) == LiveList(0, 0, [0, 2, 4]) && first.text.contains("#EXT-X-I-FRAMES-ONLY"))
         put(2..<6)
-        try await Task.sleep(for: .milliseconds(1050))
+        run.clock.advance(by: .milliseconds(1050))
         let second = try await PictureList(address)
         #expect(LiveList(second.text) == LiveList(2, 0, [4, 6, 8, 10]))
         let entry = try #require(second.entries.last)
@@ -176,7 +177,9 @@ struct `A playlist of sync pictures` {
 
     @Test func `is not written by the rules or the policy of the compatible system`() async throws {
         let (path, keys) = try `A DASH source`.source("timeline-cenc")
-        for (rules, policy) in [(PlaylistProxy.Rules.seed, PlaylistProxy.Policy.usual), (.rfc, .seed), (.seed, .seed)] {
+        for (rules, policy) in [
+            (PlaylistProxy.Rules.compatible, PlaylistProxy.Policy.usual), (.rfc, .compatible), (.compatible, .compatible),
+        ] {
             let run = try ProxyRun { ($0.rules, $0.policy) = (rules, policy) }
             let session = try run.proxy.makeURL(path, .dash, keys: keys)
             #expect(try await PictureList.addresses(of: session) == [])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting
@@ -61,7 +62,7 @@ struct `The tracks of a source` {
         await run.proxy.stop()
     }
 
-    @Test func `of DASH are those that transport streams carry, beside main ones that they do not`() async throws {
+    @Test func `chooses DASH tracks that transport streams can carry over main tracks that they cannot`() async throws {
         for name in ["v", "a"] {
             origin.put("\(name)-init.mp4", try Fixtures.bytes("media/dash/number-clear/\(name)-init.mp4"))
             for number in 1...3 {
@@ -132,7 +133,7 @@ struct `The tracks of a source` {
             #expect(first.contains("NAME=\"\(main)\",LANGUAGE=\"\(main)\""), "\(language ?? ""): \(lines)")
             await run.proxy.stop()
         }
-        // a caller learns of every language, also where one goes out with the pictures
+        // a caller learns of every language, also if one is sent with the video
         let run = try Self.run()
         let summary = try await run.proxy.makeURL(path, .singleFile).check()
         #expect(summary.audio.map(\.language) == ["en", "es"] && summary.audio.map(\.isDefault) == [true, false])
@@ -213,7 +214,7 @@ struct `The tracks of a source` {
         await run.proxy.stop()
     }
 
-    /// The bytes of sound that ffmpeg decodes of a source, at 16,000 a second.
+    /// The number of bytes of audio that ffmpeg decodes from a source, at 16,000 a second.
     private func sound(_ source: String, _ ffmpeg: String) async throws -> Int {
         let path = directory.file("sound.raw")
         try await checkProcess([

@@ -2,13 +2,14 @@
 
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
 import Testing
 
 struct `A policy` {
-    private static let policies: [PlaylistProxy.Policy] = [.seed, .usual, .open]
+    private static let policies: [PlaylistProxy.Policy] = [.compatible, .usual, .open]
 
     private static func transport(_ scheme: TransportScheme?) async throws -> ProtectedPackage {
         try await ProtectedPackage { options in
@@ -56,7 +57,7 @@ struct `A policy` {
             keys.add(ProtectedPackage.videoKey.key, for: .address("https://keys.example/00112233445566778899aabbccddeeff"))
             let run = try ProxyRun { $0.policy = policy }
             let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
-            if policy == .seed {
+            if policy == .compatible {
                 let got = try await ProxyRun.get(session.url)
                 #expect(got.status == 415)
                 #expect(String(decoding: got.body, as: UTF8.self).contains("\(method) is not taken by this policy"))
@@ -92,9 +93,9 @@ struct `A policy` {
             let paths = ["media.m3u8?video=1", "segment.ts?period=0&video=1&n=0&t=0"]
             for path in paths {
                 switch policy {
-                case .usual where isClear, .seed where isClear:
+                case .usual where isClear, .compatible where isClear:
                     try await ProxyRun.expectRefusal(base + path, .clearContent, 403, of: run)
-                case .seed: try await ProxyRun.expectRefusal(base + path, .unsupported, 415, of: run)
+                case .compatible: try await ProxyRun.expectRefusal(base + path, .unsupported, 415, of: run)
                 default: #expect(try await ProxyRun.get(base + path).status == 200)
                 }
             }
@@ -107,7 +108,7 @@ struct `A policy` {
         package.write("audio-1.m3u8", try package.text("audio-1.m3u8").replacing("METHOD=AES-128", with: "METHOD=SAMPLE-AES"))
         var keys = GivenKeys()
         keys.add(ProtectedPackage.videoKey.key, for: .address("https://keys.example/00112233445566778899aabbccddeeff"))
-        let run = try ProxyRun { $0.policy = .seed }
+        let run = try ProxyRun { $0.policy = .compatible }
         let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
         let segment = try #require(try await ProxyRun.segments(of: session).first)
         #expect(try await ProxyRun.get(segment).status == 200)
@@ -135,8 +136,8 @@ struct `A policy` {
         let run = try ProxyRun { $0.policy = policy }
         let session = try run.proxy.makeURL(path, .dash, keys: keys)
         let got = try await ProxyRun.get(session.url)
-        #expect(got.status == (policy == .seed ? 415 : 200))
-        #expect(run.codes == (policy == .seed ? [.unsupported] : []))
+        #expect(got.status == (policy == .compatible ? 415 : 200))
+        #expect(run.codes == (policy == .compatible ? [.unsupported] : []))
         await run.proxy.stop()
     }
 }

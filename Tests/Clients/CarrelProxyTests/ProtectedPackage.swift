@@ -66,6 +66,6 @@ struct ProtectedPackage {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes a file of the package anew.
+    /// Rewrites a file of the package.
     func write(_ name: String, _ text: String) { _ = directory.write("out/\(name)", text) }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import ProtectedMedia
 import Testing

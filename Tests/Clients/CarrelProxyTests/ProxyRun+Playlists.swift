@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelThreads
+import CarrelMediaSource
 import CarrelProxy
+import CarrelThreads
 import Testing
 
 extension ProxyRun {

@@ -6,9 +6,10 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
-import CarrelTesting
 import CarrelReader
+import CarrelTesting
 import CarrelThreads
 import Testing
 
@@ -18,10 +19,13 @@ final class ProxyRun: Sendable {
     let errors = Locked<[ProxyError]>([])
     /// Events but for segments that were sent.
     let traces = Locked<[String]>([])
+    /// The clock of the proxy.
+    let clock = SteppedClock()
     private static let client = HTTPClient()
 
     init(_ change: (inout PlaylistProxy.Options) -> Void = { _ in }) throws {
         var options = PlaylistProxy.Options()
+        options.limits.clock = clock.monotonic
         change(&options)
         let (errors, traces) = (errors, traces)
         proxy = try PlaylistProxy(options: options) { error in

@@ -5,6 +5,8 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMP4
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -41,7 +43,7 @@ struct `A file with an index` {
         return (try #require(files.first), ranges)
     }
 
-    @Test func `goes out as one file with byte ranges, and plays as the clear source`() async throws {
+    @Test func `is served as one file with byte ranges, and plays like the clear source`() async throws {
         let run = try ProxyRun {
             $0.output = .fragments
             $0.rules = .rfc
@@ -94,10 +96,10 @@ struct `A file with an index` {
     }
 
     @Test(arguments: [RenditionName(video: 0), RenditionName(text: 0)])
-    func `is named by byte ranges where its bytes keep their places, which those of subtitles do not`(name: RenditionName) throws
-    {
+    func `is named by byte ranges if its bytes keep their places, unlike subtitles`(name: RenditionName) throws {
         var list = SegmentList()
-        list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2), byteRange: 700..<900)]
+        list.segments = [SegmentList.Segment(name: SegmentName(name), duration: .seconds(2))]
+        list.segments[0].byteRange = 700..<900
         let text = try PlaylistText(rules: .rfc, isFragmented: true, isEncrypted: false).media(list, of: name)
         let lines = String(decoding: text, as: UTF8.self)
         #expect(lines.contains("track.mp4?") == !name.isText && lines.contains("BYTERANGE") == !name.isText)
@@ -105,7 +107,7 @@ struct `A file with an index` {
     }
 
     @Test func `has an address for each segment by the rules of older players, and where the output is encrypted`() async throws {
-        for change in [{ $0.rules = .seed }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
+        for change in [{ $0.rules = .compatible }, { $0.encryptsOutput = true }] as [(inout PlaylistProxy.Options) -> Void] {
             let run = try ProxyRun {
                 $0.output = .fragments
                 $0.rules = .rfc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads

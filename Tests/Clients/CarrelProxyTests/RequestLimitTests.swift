@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import CarrelProxy
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
+@testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Testing
@@ -53,12 +55,14 @@ struct `Segments that are open ahead` {
         }
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
+            ServedMedia(contentType: "", bytes: HeldBytes([]))
+        }
 
-        func open(_ name: SegmentName) -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
             opened.withLock { $0 += 1 }
             return ServedMedia(contentType: "", bytes: HeldBytes([1]))
         }
@@ -77,12 +81,14 @@ struct `Segments that are open ahead` {
         let result = Locked<Result<[UInt8], any Error>?>(nil)
 
         let kind = SourceSummary.Kind.dash
-        func protections() -> [MediaProtection] { [] }
-        func outline() -> Outline { Outline() }
-        func segments(of rendition: RenditionName) -> SegmentList { SegmentList() }
-        func openInitialization(_ name: SegmentName) -> ServedMedia { ServedMedia(contentType: "", bytes: HeldBytes([])) }
+        func protections(_ use: KeyUse) -> [MediaProtection] { [] }
+        func outline(_ use: KeyUse) -> Outline { Outline() }
+        func segments(of rendition: RenditionName, _ use: KeyUse) -> SegmentList { SegmentList() }
+        func openInitialization(_ name: SegmentName, _ use: KeyUse) -> ServedMedia {
+            ServedMedia(contentType: "", bytes: HeldBytes([]))
+        }
 
-        func open(_ name: SegmentName) async throws -> ServedMedia {
+        func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
             opened.withLock { $0 += 1 }
             while true {
                 if let result = result.withLock({ $0 }) {
@@ -149,14 +155,14 @@ struct `Segments that are open ahead` {
             }
         }
         // the segment has come long before
-        let large = PendingSegment { ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
-        let failed = PendingSegment { throw SegmentName.unknown }
+        let large = PendingSegment { _ in ServedMedia(contentType: "", bytes: HeldBytes(Array(repeating: 1, count: 2 << 20))) }
+        let failed = PendingSegment { _ in throw SegmentName.unknown }
         try await Task.sleep(for: .milliseconds(100))
         #expect(try await large.wait()?.bytes.next()?.count == 2 << 20)
         await #expect(throws: ProxyError.self) { try await failed.wait() }
     }
 
-    @Test func `that two requests want are opened for each, and their failure is that of both`() async throws {
+    @Test func `opens a segment for each of two requests, and fails both together`() async throws {
         let (ahead, presentation) = (SegmentsAhead(PrefetchShare(limit: 1)), Late())
         let both = (0..<2).map { _ in
             Task { try await ahead.take(Self.name, of: presentation, KeyUse(), SystemClock()).bytes.next() }
@@ -175,7 +181,7 @@ struct `Segments that are open ahead` {
         #expect(presentation.opened.withLock { $0 } == 3)
     }
 
-    @Test(arguments: [Duration.zero, .seconds(30)]) func `leave nothing behind when their session ends`(pause: Duration)
+    @Test(arguments: [Duration.zero, .seconds(30)]) func `leave nothing open when their session ends`(pause: Duration)
         async throws
     {
         let share = PrefetchShare(limit: 1)
@@ -208,7 +214,7 @@ struct `Segments that are open ahead` {
         try await Task.sleep(for: .milliseconds(50))
         #expect(sessions.reduce(0) { $0 + $1.presentation.opened.withLock { $0 } } == 2)
         #expect(share.take() == nil)
-        // a segment behind it keeps the place of the one before
+        // a segment after it keeps the place of the previous one
         let (ahead, presentation) = try #require(sessions.first { $0.presentation.opened.withLock { $0 } == 1 })
         ahead.open(after: SegmentName(Self.name.rendition, index: 2), of: presentation)
         try await eventually { presentation.opened.withLock { $0 } == 2 }

@@ -10,9 +10,10 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
+@testable import CarrelMediaSource
 @testable import CarrelProxy
 
-/// A rights service behind TLS, on an address of this machine.
+/// A rights service with TLS, on an address of this machine.
 private final class RightsServer: Sendable {
     static let life: ClosedRange<Instant> = (Instant.now() - .seconds(3600))...(Instant.now() + .seconds(86_400))
     static let authority: CertificateAuthority? = try? .root(name: "root", key: P256.PrivateKey(), validity: life)
@@ -164,7 +165,7 @@ struct `The rights of a session` {
         #expect(source.asked.withLock { $0 } == 2)
     }
 
-    @Test func `that come behind its end are given back`() async throws {
+    @Test func `returns rights that arrive after its end`() async throws {
         let source = LateRights()
         let rights = try Self.rights(source, limit: .seconds(60))
         let redeemed = Task { try await rights.redeemed() }

@@ -5,6 +5,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelTesting
@@ -13,10 +14,10 @@ import ProtectedMedia
 import Testing
 
 @Suite(.serialized) struct `The source of an MS3 address` {
-    private static let policies: [PlaylistProxy.Policy] = [.seed, .usual, .open]
+    private static let policies: [PlaylistProxy.Policy] = [.compatible, .usual, .open]
     private static let clear = ProtectedPackage.source
 
-    /// Plays content behind a compound URL, and compares it with the clear source.
+    /// Plays the content of a compound URL, and compares it with the clear source.
     private static func play(
         _ content: String,
         _ type: PlaylistProxy.SourceType,
@@ -72,11 +73,11 @@ import Testing
     @Test func `may be clear fragments of HLS`() async throws {
         let package = try await ProtectedPackage { $0.scheme = nil }
         let origin = try OriginServer(package.path)
-        try await Self.play("\(origin.origin)/master.m3u8", .hls, TestRights(), policy: .seed)
+        try await Self.play("\(origin.origin)/master.m3u8", .hls, TestRights(), policy: .compatible)
         await origin.stop()
     }
 
-    @Test(arguments: [PlaylistProxy.Policy.seed, .usual])
+    @Test(arguments: [PlaylistProxy.Policy.compatible, .usual])
     func `may be HLS with AES-128 whose key the rights have`(policy: PlaylistProxy.Policy) async throws {
         let package = try await Self.transport(.aes128) { $0.keyURI = "urn:marlin-drm?CID=urn:marlin:kid:{kid}" }
         let origin = try OriginServer(package.path)
@@ -96,8 +97,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("dcf/av.pdcf-cbc.mp4", PlaylistProxy.Policy.seed), ("dcf/av.pdcf-ctr.mp4", .usual), ("cenc/av.cenc.mp4", .usual),
-        ("cenc/av-nonfrag.cenc.mp4", .usual), ("src/av-h264-aac.mp4", .seed), ("src/av-h264-aac.mp4", .usual),
+        ("dcf/av.pdcf-cbc.mp4", PlaylistProxy.Policy.compatible), ("dcf/av.pdcf-ctr.mp4", .usual), ("cenc/av.cenc.mp4", .usual),
+        ("cenc/av-nonfrag.cenc.mp4", .usual), ("src/av-h264-aac.mp4", .compatible), ("src/av-h264-aac.mp4", .usual),
     ])
     func `may be one MP4 file, clear and protected`(name: String, policy: PlaylistProxy.Policy) async throws {
         let origin = try OriginServer(try Fixtures.path("media"))
@@ -204,7 +205,7 @@ import Testing
         await origin.stop()
     }
 
-    @Test func `has no other keys than those of its rights`() async throws {
+    @Test func `has only the keys of its rights`() async throws {
         let package = try await Self.transport(.cissa)
         let origin = try OriginServer(package.path)
         let run = try ProxyRun()
@@ -237,7 +238,7 @@ import Testing
         await origin.stop()
     }
 
-    @Test(arguments: [true, false]) func `goes on while its rights are renewed`(isClear: Bool) async throws {
+    @Test(arguments: [true, false]) func `continues while its rights are renewed`(isClear: Bool) async throws {
         let package = try await Self.transport(isClear ? nil : .cissa)
         let origin = try OriginServer(package.path)
         let clock = ManualClock(Instant(milliseconds: 1_000_000_000_000))
@@ -277,7 +278,7 @@ import Testing
         #expect(used.releases == 0)
         session.end()
         session.end()
-        for _ in 0..<400 where used.releases == 0 { try await Task.sleep(for: .milliseconds(25)) }
+        try await eventually { used.releases > 0 }
         await run.proxy.stop()
         #expect(used.releases == 1 && unused.releases == 0 && unused.asked.isEmpty)
         await origin.stop()

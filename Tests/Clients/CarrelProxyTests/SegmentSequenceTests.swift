@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The numbers of a live playlist` {
@@ -72,7 +73,7 @@ struct `The numbers of a live playlist` {
         #expect(numbers == [.init(0, 0, [0, 2, 4, 6]), .init(3, 0, [6]), .init(3, 0, [6, 8])])
     }
 
-    @Test func `go on where a window jumps, with a discontinuity`() {
+    @Test func `continue where a window jumps, with a discontinuity`() {
         let numbers = Self.numbers([[(0, 0), (0, 1)], [(0, 100), (0, 101)], [(0, 102), (0, 103)], [(0, 104)]])
         #expect(
             numbers == [

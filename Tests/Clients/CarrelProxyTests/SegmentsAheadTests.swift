@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelProxy
 import CarrelHTTPClient
+import CarrelMediaSource
+import CarrelProxy
 import CarrelTesting
 import Testing
 
@@ -86,7 +87,7 @@ struct `Segments on their way` {
         await run.proxy.stop()
     }
 
-    @Test func `end with a seek while the origin says nothing`() async throws {
+    @Test func `end with a seek while the origin does not respond`() async throws {
         media.origin.serve(LargeSegments.path(1), .silent)
         let addresses = try await addresses()
         let client = client

@@ -5,6 +5,7 @@ import CarrelDASH
 import CarrelTesting
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `Segments that share a number` {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMediaPackaging
 import CarrelHTTP
 import CarrelMedia
+import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -49,7 +50,7 @@ struct `Sessions of a proxy` {
         let session = try run.proxy.makeURL("\(origin.origin)/master.m3u8", .hls, keys: package.keys)
         let segments = try await ProxyRun.segments(of: session)
         let running = Task { try await ProxyRun.get(segments[1]) }
-        for _ in 0..<400 where !isRunning.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually { isRunning.withLock { $0 } }
         try await Task.sleep(for: .milliseconds(100))
         let began = ContinuousClock.now
         session.end()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelThreads
+@testable import CarrelMediaSource
 @testable import CarrelProxy
+import CarrelThreads
 
 extension SessionThreads {
     /// The threads of a session that shares none.

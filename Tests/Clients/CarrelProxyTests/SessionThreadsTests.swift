@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -18,7 +20,7 @@ struct `Threads of a session` {
 
     private static func isBusy(_ error: any Error) -> Bool { (error as? ProxyError)?.code == .busy }
 
-    @Test func `are two of its own, and a part of those of all sessions`() async throws {
+    @Test func `has two threads of its own, and a share of the pool of all sessions`() async throws {
         let share = SharedThreads(limit: 3, starter: .system)
         let sessions = [SessionThreads(share), SessionThreads(share)]
         var held = try (0..<5).map { _ in try Self.hold(sessions[0]) }
@@ -38,7 +40,7 @@ struct `Threads of a session` {
         try await eventually { sessions[1].count == 0 }
     }
 
-    @Test func `are free before those who wait for their work go on`() async throws {
+    @Test func `are free before tasks that wait for their work continue`() async throws {
         let threads = SessionThreads(SharedThreads(limit: 0, starter: .system))
         let piece: [UInt8] = [1]
         for i in 0..<2000 {

@@ -2,13 +2,14 @@
 
 import CarrelHTTP
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import ProtectedMedia
 import Testing
 
-/// A server of files that gives their beginnings, and no byte behind them while a test wants that.
+/// A file server that sends the beginnings of files, and no further byte until a test allows it.
 private final class StuckServer: Sendable {
     private struct State {
         var waiting = 0
@@ -48,7 +49,7 @@ private final class StuckServer: Sendable {
     func stop() async { await server.stop() }
 }
 
-struct `A file of a server that says nothing` {
+struct `A file on a server that does not respond` {
     private let keys: GivenKeys
     private let server: StuckServer
 

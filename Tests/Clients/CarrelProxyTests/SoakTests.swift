@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
@@ -9,7 +10,7 @@ import Testing
 /// Hours of use in minutes: what the process holds at the end is what it held near the beginning.
 @Suite(.serialized, .timeLimit(.minutes(40))) struct `A proxy in long use` {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
-    /// Seconds of players. Four tenths warm up: the arenas of the allocator grow for minutes before they stay as they are.
+    /// Seconds of players. Four tenths warm up: the arenas of the allocator grow for minutes before they are stable.
     private static let seconds = unsafe getenv("CARREL_SOAK_SECONDS").flatMap { unsafe Double(String(cString: $0)) } ?? 600
 
     @Test(.enabled(if: isLong, "only with CARREL_LONG=1"))

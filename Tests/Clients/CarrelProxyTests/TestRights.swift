@@ -19,8 +19,8 @@ final class TestRights: RightsSource {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - first: the first answer.
-    ///   - more: those behind it; the last one for good.
+    ///   - first: the first response.
+    ///   - more: the following responses; the last one is repeated.
     init(answering first: RightsAnswer, _ more: RightsAnswer...) {
         state = Locked(State(answers: [first] + more))
     }

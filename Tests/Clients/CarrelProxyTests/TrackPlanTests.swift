@@ -2,6 +2,8 @@
 
 import Testing
 
+@testable import CarrelMediaSource
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `A plan of tracks` {
@@ -110,7 +112,7 @@ struct `A plan of tracks` {
         }
     }
 
-    @Test func `promises the codecs of the audio that goes out, not of another group`() throws {
+    @Test func `promises the codecs of the served audio, not of another group`() throws {
         func variant(_ place: Int, _ codecs: String, _ bandwidth: Int, _ group: String) -> OfferedTrack {
             var track = Self.track(.video, place, group: 0, codecs, bandwidth: bandwidth)
             track.includesAudio = true
@@ -178,7 +180,7 @@ struct `A plan of tracks` {
         #expect(outline.texts.map(\.label) == ["en", "en 2"] && outline.texts.allSatisfy { !$0.isDefault })
     }
 
-    @Test func `has audio with the pictures, or beside them`() throws {
+    @Test func `has audio with the pictures, or separately`() throws {
         let together = try Self.plan(Self.film)
         #expect(
             together.isMultiplexed && together.outline.audio.isEmpty

@@ -3,6 +3,7 @@
 import CarrelTesting
 import Testing
 
+@testable import CarrelPresentation
 @testable import CarrelProxy
 
 struct `The time map of a subtitle file` {
@@ -25,7 +26,7 @@ struct `The time map of a subtitle file` {
         let text = "WEBVTT\(end)NOTE\(end)X-TIMESTAMP-MAP=LOCAL:00:00:00.000, MPEGTS:100\(cue)"
         let wanted = "WEBVTT\(end)NOTE\(end)X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900100\(cue)"
         #expect(Self.shifted(text) == wanted)
-        // a text of a cue is no map
+        // the text of a cue is not a map
         #expect(Self.shifted("WEBVTT\(cue)") == "WEBVTT\(end)\(Self.map)\(cue)")
     }
 

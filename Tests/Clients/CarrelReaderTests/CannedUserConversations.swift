@@ -104,7 +104,7 @@ struct `The canned users and a subscription client` {
         try await withClient(form: true) { first in
             try await withClient(form: true) { second in
                 let providers = SubscriptionProviders([first, second])
-                // `rubbish` is nobody to either; the first that recognises somebody keeps the second from being asked
+                // neither knows `rubbish`; if the first provider recognizes a user, the second gets no request
                 await #expect(throws: ReaderError.self) { try await providers.signIn(name: "rubbish", password: "") }
                 #expect(try await providers.signIn(name: "activesome", password: "").client === first)
                 _ = try await second.signIn(name: "activeall", password: "")
@@ -113,7 +113,7 @@ struct `The canned users and a subscription client` {
                 for product in [Self.first, Self.second] {
                     #expect(try await providers.credentials(for: product).headers["Authorization"]?.hasPrefix("Basic ") == true)
                 }
-                // what nobody claims is the last one's to refuse
+                // the last provider refuses names that none claims
                 _ = try await second.signIn(name: "lapsednone", password: "")
                 await providers.refresh()
                 let refusal = await #expect(throws: ReaderError.self) { try await providers.credentials(for: Self.second) }

@@ -9,7 +9,7 @@ import CarrelThreads
 import CarrelUpstream
 import Testing
 
-/// A provider behind a real server, which says what a test wants to hear and notes what it was asked.
+/// A provider on a real server, which returns scripted responses and records requests.
 final class ScriptedProvider: Sendable {
     /// A question: the call, how it came, and its parameters as `name=value`.
     struct Question: Sendable, Equatable {

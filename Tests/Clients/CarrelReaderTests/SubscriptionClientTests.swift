@@ -76,7 +76,7 @@ struct `A subscription client` {
         await provider.stop()
     }
 
-    @Test func `tells the provider when somebody else signs in, and when what was kept cannot be removed`() async throws {
+    @Test func `notifies the provider when another user signs in, and when stored data cannot be removed`() async throws {
         let tokens = Locked(["one", "two"])
         let provider = try ScriptedProvider { call, _ in
             switch call {
@@ -108,7 +108,7 @@ struct `A subscription client` {
         await provider.stop()
     }
 
-    @Test func `is not half-read from what is no file`() {
+    @Test func `reads nothing from an invalid file`() {
         let directory = TemporaryDirectory()
         let store = FileSubscriptionStore(path: directory.path)
         #expect(throws: ReaderError.self) { try store.load() }
@@ -302,7 +302,7 @@ struct `A subscription client` {
         let without = try client(provider) { $0.renew = nil }
         _ = try await without.signIn(name: "a", password: "b")
         #expect(await without.state?.answer.state == .stale)
-        // A renewal that gets no answer is no reason to lock anybody out.
+        // A renewal without a response must not lock users out.
         isStale.withLock { $0 = false }
         let client = try client(provider)
         _ = try await client.signIn(name: "a", password: "b")

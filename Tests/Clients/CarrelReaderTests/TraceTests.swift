@@ -46,7 +46,7 @@ struct `A trace` {
         ("https://user:pa\\ss@h/x", "https://h/x"), ("https://h\\@x/y", "https://x/y"), ("https://h\\secret/y", "https://***/y"),
         ("//user:pass@h/x", "//h/x"), ("user:pass@h/x", "user:***"),
     ])
-    func `keeps of an address what is no secret`(url: String, shown: String) {
+    func `keeps only the public parts of an address`(url: String, shown: String) {
         #expect(Trace.Value.url(url).description == shown)
     }
 

@@ -14,7 +14,7 @@ struct StickyStore: SubscriptionStore {
     }
 }
 
-/// Takes until it is told to go on with the first thing to keep, or two seconds.
+/// Blocks the first write until it is released, or for two seconds.
 final class SlowStore: SubscriptionStore {
     private struct State {
         var hasBegun = false
@@ -24,7 +24,7 @@ final class SlowStore: SubscriptionStore {
 
     private let state = Locked(State())
 
-    /// Whether nobody told it to go on.
+    /// Whether it was not released in time.
     var wasLate: Bool { state.withLock { $0.isLate } }
 
     func load() -> [UInt8]? { nil }

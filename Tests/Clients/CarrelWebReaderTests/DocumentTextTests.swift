@@ -57,7 +57,7 @@ struct RootTagTests {
         for end in bytes.indices { _ = RootTag.end(in: Array(bytes[..<end])) }
     }
 
-    @Test func `moves every byte behind it, and none is lost`() async throws {
+    @Test func `moves every byte after it without loss`() async throws {
         let source = Array("<!DOCTYPE html><html><body>text</body></html>".utf8)
         let plain = BytesResource(Link(href: "a.html"), source)
         let scripted = try #require(try await ScriptedDocument.adding(to: plain))
@@ -100,7 +100,7 @@ struct ReaderAnnotationTests {
         return ReaderAnnotation(.object(object))
     }
 
-    @Test func `is read as it is written`() throws {
+    @Test func `reads a document as written`() throws {
         let plain = try #require(annotation { _ in })
         #expect(plain.color == .blue && plain.progression == 0.25 && plain.note == nil)
         #expect(ReaderAnnotation(plain.json) == plain)
@@ -109,7 +109,7 @@ struct ReaderAnnotationTests {
         #expect(ReaderAnnotation(note.json) == note)
     }
 
-    @Test func `of somebody else's making is taken in, whatever it is wrapped in`() throws {
+    @Test func `imports third-party documents in any wrapper`() throws {
         let one = try #require(
             annotation { $0["target"] = ["source": "a.xhtml", "selector": ["type": "TextQuoteSelector", "exact": "x"]] }
         )
@@ -189,7 +189,7 @@ struct ReadingRecordTests {
         }
         #expect(kept == [true, true, true, false, false])
         #expect(try await records.record().annotations.count == 3)
-        // and what is there can be read again and made shorter
+        // and the existing records can be read again and shortened
         _ = try await records.update {
             $0.annotations.removeLast(); return true
         }

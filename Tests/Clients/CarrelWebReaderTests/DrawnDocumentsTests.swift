@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A document that is opened to be drawn")
 struct DrawnDocumentsTests {
-    /// Gives its beginning, and nothing more until nobody waits for it.
+    /// Returns its beginning, and nothing more until all readers have canceled.
     private final class Stalled: Resource {
         let link = Link(href: "a.pdf")
         private let state = Locked((begun: 0, ended: 0))
@@ -36,7 +36,7 @@ struct DrawnDocumentsTests {
         try #require(isSo())
     }
 
-    @Test func `is opened no longer than somebody waits for it, and then anew`() async throws {
+    @Test func `closes a document when the last reader cancels, and opens it again later`() async throws {
         _ = (try requirePeer("pdftoppm"), try requirePeer("pdftotext"))
         let stalled = Stalled()
         let manifest = Manifest(metadata: Metadata(title: "Slow"))

@@ -252,7 +252,7 @@ struct DrawnPageTests {
         }
     }
 
-    @Test func `goes on in the next document of a package, and back to the last page of the one before`() async throws {
+    @Test func `continues in the next document of a package, and returns to the last page of the previous one`() async throws {
         let zip = try requirePeer("zip")
         try await checkProcess(["mkdir", "package"], directory: directory.path)
         directory.write("package/a.pdf", Self.pdf.bytes)
@@ -394,7 +394,7 @@ struct DrawnPageTests {
         publication.close()
     }
 
-    @Test func `is given by page and size to the reader's page, and never as it is`() async throws {
+    @Test func `serves rendered pages by page and size to the reader's page, and never the document itself`() async throws {
         let client = HTTPClient()
         let publication = try await metered(CountedRights(characters: 1, pages: 1))
         let reader = try await WebReader(publication, folder: folder, poppler: Poppler())
@@ -449,8 +449,8 @@ struct DrawnPageTests {
         publication.close()
     }
 
-    /// What a document is called, and what its link says of it, is the file's word.
-    @Test func `is given to nobody by another name or as a cover`() async throws {
+    /// A document's name and its link's properties come from the untrusted file.
+    @Test func `is served to no client by another name or as a cover`() async throws {
         let client = HTTPClient()
         let zip = try requirePeer("zip")
         let single = directory.write("book", Self.pdf.bytes)

@@ -9,7 +9,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// A UDP port of 127.0.0.1, where what somebody sends is noticed.
+/// A UDP port of 127.0.0.1 that records received datagrams.
 private final class Datagrams: Sendable {
     let port: UInt16
     private let descriptor: Int32

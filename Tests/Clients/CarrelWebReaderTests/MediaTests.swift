@@ -7,7 +7,7 @@ import CarrelWebReader
 import CarrelTesting
 import Testing
 
-/// What is no flowing text: fixed layout, PDF, sound, pictures.
+/// Content other than reflowable text: fixed layout, PDF, audio, images.
 @Suite("The web reader in Chromium shows")
 struct MediaTests {
     private let directory = TemporaryDirectory()
@@ -88,7 +88,7 @@ struct MediaTests {
         }
     }
 
-    @Test func `sound, and goes on where it stopped`() async throws {
+    @Test func `audio, and continues where it stopped`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         let file = directory.file("tone.mp3")
         try await checkProcess([ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=220:duration=30", file])
@@ -231,7 +231,7 @@ struct MediaTests {
                 .open(asset: PublicationAsset(path: directory.file("a.webpub")), allowUserInteraction: false)
             try await ReaderPage.with(again, browser, folder: folder) { page in
                 #expect(try await browser.script("return document.getElementById('page').src.endsWith('#page=3')") == true)
-                // shown once more, it is no new place
+                // shown again, it is not a new position
                 let sent = try await page.sentPlaces()
                 #expect(sent.isEmpty)
                 #expect(try await page.record()["place"]?["locations"]?["fragments"]?.array?.first == "page=3")

@@ -130,7 +130,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `is not in text that nobody sees`() async throws {
+    @Test func `ignores hidden text`() async throws {
         var book = TestBook.sentences(chapters: 1, paragraphs: 20)
         let hidden = (1...400).map { "Hidden words number \($0)." }.joined(separator: " ")
         let styles = [
@@ -352,7 +352,7 @@ struct PlaceTests {
                 try await page.waitForPlace { $0["text"]?["highlight"]?.string?.hasPrefix(text) == true }
                 let sent = try await page.sentPlaces()
                 #expect(sent.last?["text"]?["highlight"]?.string?.hasPrefix(text) == true)
-                // another window goes on
+                // another window continues
                 let other: JSON = [
                     "href": "EPUB/chapter2.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5],
                 ]
@@ -369,7 +369,7 @@ struct PlaceTests {
                 try await browser.wait(until: "innerWidth === 500")
                 try await page.waitForLayout()
                 try await browser.wait(until: "document.getElementById('progress').textContent !== '\(before)'")
-                // what the document says of a selection comes after what it says of the places before
+                // the document reports a selection after the earlier positions
                 try await page.select("Sentence 1 of paragraph 1")
                 #expect(try await page.sentPlaces() == sent)
                 #expect(try await page.record()["place"]?["href"]?.string == "EPUB/chapter2.xhtml")
@@ -379,7 +379,7 @@ struct PlaceTests {
 }
 
 extension ReaderPage {
-    /// The first words on the screen that are no part of a word that began before.
+    /// The first complete words on the screen.
     fileprivate func firstText() async throws -> String {
         try await seen().text.split(separator: " ").prefix(5).joined(separator: " ")
     }

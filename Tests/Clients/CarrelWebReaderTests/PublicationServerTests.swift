@@ -11,7 +11,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Rights with so many characters and pages left.
+/// Rights with a remaining number of characters and pages.
 final class CountedRights: UserRights {
     private struct State {
         var characters: Int
@@ -217,7 +217,7 @@ struct PublicationServerTests {
         }
     }
 
-    @Test func `hands packed entries on as they are packed`() async throws {
+    @Test func `forwards compressed entries without decompressing them`() async throws {
         let book = book()
         let data = try #require(book.files["data.bin"])
         let curl = try requirePeer("curl")
@@ -242,7 +242,7 @@ struct PublicationServerTests {
         }
     }
 
-    @Test func `has addresses that nobody guesses, each token for its own routes`() async throws {
+    @Test func `has unguessable addresses, each token for its own routes`() async throws {
         try await withServer(try await book().open()) { addresses in
             let token = try #require(addresses.publication.split(separator: "/").last)
             let other = try #require(addresses.protection.split(separator: "/").last)
@@ -257,7 +257,7 @@ struct PublicationServerTests {
                 "/none/\(token)/x",
             ]
             for guess in guesses {
-                // absent or wrong, on a route or beside all of them: the answer is the same
+                // absent or wrong, on a route or outside all routes: the response is the same
                 let response = try await send(.get, host + guess)
                 #expect(response.status == .forbidden, "\(guess)")
                 #expect(response.headers["Content-Type"] == "application/problem+json", "\(guess)")
@@ -271,7 +271,7 @@ struct PublicationServerTests {
                     "\(guess)"
                 )
             }
-            // who has a token learns what is there, and what is not
+            // a client with a token learns which resources exist
             for path in [
                 "publication/\(token)/none", "publication/\(token)/~readium/rights", "protection/\(other)/none",
                 "protection/\(other)/~readium/none",

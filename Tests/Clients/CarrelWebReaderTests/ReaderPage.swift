@@ -167,14 +167,14 @@ final class ReaderPage: Sendable {
         return { first, last, text: words.join(' ') };
         """
 
-    /// What the server keeps.
+    /// The record stored by the server.
     func record() async throws -> JSON {
         let response = try await client.send(ClientRequest(.get, address + "book"))
         let bytes = response.body
         return try #require(try JSON.parse(bytes.rawSpan)["record"])
     }
 
-    /// What the server keeps of how the reader likes pages.
+    /// The reader's preferences stored by the server.
     func preferences() async throws -> JSON {
         let bytes = try await client.send(ClientRequest(.get, address + "book")).body
         return try #require(try JSON.parse(bytes.rawSpan)["preferences"])

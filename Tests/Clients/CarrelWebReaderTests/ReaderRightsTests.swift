@@ -7,7 +7,7 @@ import CarrelTesting
 import CarrelWebReader
 import Testing
 
-/// What leaves the page: on paper, and through the clipboard.
+/// Text that leaves the page: on paper, and through the clipboard.
 @Suite("Rights in Chromium")
 struct ReaderRightsTests {
     private let directory = TemporaryDirectory()

@@ -55,7 +55,7 @@ struct ReaderServerTests {
         try await answer(address, number, quote: quote).status
     }
 
-    /// What comes of keeping an annotation: the status, and of a problem (RFC 9457) its code and its sentence.
+    /// The result of storing an annotation: the status, and for a problem (RFC 9457) its code and its sentence.
     private func answer(
         _ address: String,
         _ number: Int,
@@ -86,7 +86,7 @@ struct ReaderServerTests {
         return (response.status, problem["code"]?.string, problem["detail"]?.string)
     }
 
-    @Test func `searches the documents beside the reading order, too, behind the others`() async throws {
+    @Test func `searches documents outside the reading order, too, after the others`() async throws {
         var book = TestBook.sentences(chapters: 2, paragraphs: 1)
         book.chapters[1].body += "<p>m&#225;s</p>"
         book.asides = [("notes 1.xhtml", "<p id=\"mark\">más São</p>")]
@@ -186,7 +186,7 @@ struct ReaderServerTests {
             let text = try #require(String(validating: response.body, as: UTF8.self))
             #expect(text.hasPrefix("<?xml version=\"1.0\" encoding='UTF-8'?>"))
             #expect(text.contains(Self.script) && text.hasSuffix("<p>más 🦊</p></body></html>"))
-            // what programs get stays as it is
+            // responses to programs are unchanged
             let plain = try await get(origin(address) + (try #require(beginning["publication"]?.string)) + "EPUB/chapter1.xhtml")
             #expect(plain.body.starts(with: [0xff, 0xfe]))
         }
@@ -257,7 +257,7 @@ struct ReaderServerTests {
             #expect(statuses == [.noContent, .noContent, .contentTooLarge, .contentTooLarge])
             let refused = try await answer(address, 5, quote: String(repeating: "x", count: 1000))
             #expect(refused.code == "reader.annotations" && refused.detail?.contains("are not kept") == true)
-            // of what somebody takes in, all is kept or nothing
+            // an import is stored completely or not at all
             let many = JSON.array((10..<14).map { annotation($0, String(repeating: "y", count: 300)) })
             let imported = try await answer(.post, "\(address)annotations", many)
             #expect(imported.status == .contentTooLarge && imported.code == "reader.annotations")
@@ -276,7 +276,7 @@ struct ReaderServerTests {
         }
     }
 
-    @Test func `loses no note when two readers write at once`() async throws {
+    @Test func `loses no note when two readers write concurrently`() async throws {
         let book = TestBook.sentences(chapters: 1, paragraphs: 2)
         try await withReader(book) { first, _ in
             try await withReader(book) { second, _ in

@@ -5,7 +5,7 @@ import CarrelPublication
 import CarrelTesting
 import Testing
 
-/// What readers do, and what becomes of it: zoom, search in haste, look how far they are.
+/// Actions of readers and their effects: zoom, hasty searches, progress.
 @Suite("A reader in a browser")
 struct ReaderUseTests {
     private let directory = TemporaryDirectory()

@@ -9,18 +9,18 @@ struct TestBook {
     var title = "The Reader's Companion"
     /// Name and body of each chapter.
     var chapters: [(name: String, body: String)] = []
-    /// Documents beside the reading order (`linear="no"`), which the contents lead to: name and body.
+    /// Documents outside the reading order (`linear="no"`), which the contents lead to: name and body.
     var asides: [(name: String, body: String)] = []
     /// Further files below `EPUB/`, by name.
     var files: [String: [UInt8]] = [:]
     var isFixed = false
     /// Whether chapters are in UTF-16, with a byte order mark.
     var isUTF16 = false
-    /// What stands in the head of each chapter.
+    /// The content of each chapter's head.
     var head = ""
     /// Attributes of each chapter's body.
     var attributes = ""
-    /// Where the pages of the printed book begin.
+    /// The page breaks of the printed book.
     var printedPages: [String] = []
     /// `page-progression-direction` of the spine.
     var progression: String?

@@ -53,7 +53,7 @@ struct WebReaderTests {
         }
     }
 
-    @Test func `opens what the contents and the search name beside the reading order, and goes back`() async throws {
+    @Test func `opens documents outside the reading order from the contents and the search, and goes back`() async throws {
         try await ReaderPage.withBrowser { browser in
             var book = TestBook.sentences(chapters: 2, paragraphs: 10)
             book.asides = [("notes 1.xhtml", "<p id=\"mark\">A zeppelin.</p>")]
@@ -261,7 +261,7 @@ struct WebReaderTests {
                 try await browser.click("#selection-copy")
                 try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
                 #expect(rights.charactersLeft == 7)
-                // too long for what is left; by the keyboard this time
+                // longer than the remaining amount; by keyboard this time
                 try await browser.inFrame("#page") { try await browser.press("c", holding: ["\u{E009}"]) }
                 try await browser.wait(
                     until: "document.getElementById('said').textContent.startsWith('This text may not be copied')"
@@ -277,7 +277,7 @@ struct WebReaderTests {
                 #expect(rights.pagesLeft == 1)
                 #expect(try await browser.script("return window.printed").int == 0)
             }
-            // by the page list where there is one: what stands before its first page counts, too
+            // by the page list if there is one: text before its first page counts, too
             var paged = TestBook.sentences(chapters: 1, paragraphs: 12)
             paged.printedPages = ["p1", "p2", "p3", "p12"].map { "chapter1.xhtml#\($0)" }
             let pages = StatedProtection(rights: CountedRights(characters: 0, pages: 9))
@@ -339,7 +339,7 @@ struct WebReaderTests {
                 StatedProtection.adding(StatedProtection(rights: rights))
             )
             try await ReaderPage.with(publication, browser, folder: folder) { page in
-                // whoever has the port speaks as the document does; another window makes it speak, and nobody did anything
+                // the holder of the port speaks for the document; another window makes it speak without any user activity
                 _ = try await page.inDocument(
                     "const post = MessagePort.prototype.postMessage; MessagePort.prototype.postMessage = function (...all) { window.stolen = this; return post.apply(this, all); };"
                 )

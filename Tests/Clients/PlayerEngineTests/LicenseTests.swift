@@ -123,7 +123,7 @@ struct `A license on a device` {
         #expect(unknown?.code == .noLicense)
     }
 
-    @Test func `that is given back is gone at once, and the service hears of it at the next contact`() async throws {
+    @Test func `removes a returned license immediately, and notifies the service at the next contact`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
         let redeemed = try await engine.process(try await world.action())
@@ -175,7 +175,7 @@ struct `A license on a device` {
         #expect(left == [kept])
     }
 
-    @Test func `that was removed goes on from its first play when it comes again`() async throws {
+    @Test func `continues a removed license from its first play when it is issued again`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
         let end = world.clock.now.wholeSecond + .seconds(30 * 86_400)

@@ -87,6 +87,8 @@ struct `A player without a network` {
         let renewed = try await engine.insert(bundle: second)
         #expect(!renewed.isFirstContact && renewed.rootFingerprint == inserted.rootFingerprint)
         #expect(renewed.identity.expiresAt > inserted.identity.expiresAt)
+        #expect(try await certifyOffline(engine) { try await self.bundle($0, test) } == inserted.rootFingerprint)
+        #expect(try await licenseList(of: engine).isEmpty)
     }
 
     @Test func `refuses a bundle for another request or key, under another root, or with an older list`() async throws {

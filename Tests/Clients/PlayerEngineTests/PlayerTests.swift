@@ -129,7 +129,7 @@ struct `A player` {
         #expect(revoked?.code == .revoked && revoked?.serverCode == "personalization.revoked")
     }
 
-    @Test func `with a damaged file or another vault says so, and makes nothing anew`() async throws {
+    @Test func `with a damaged file or another vault reports an error, and recreates nothing`() async throws {
         let test = try await PlayerWorld()
         let folder = test.folder("reader")
         let vault = try await test.vault(folder)
@@ -153,7 +153,7 @@ struct `A player` {
 }
 
 extension PlayerEngine {
-    /// What asking another server for this player gives.
+    /// The error of a request to another server for this player.
     fileprivate func foreign(_ server: String) async throws -> PlayerError? {
         do {
             _ = try await personalize(server: server, isForced: true)

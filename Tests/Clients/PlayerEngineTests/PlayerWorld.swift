@@ -56,7 +56,7 @@ struct PlayerWorld {
     /// Answers on the same port again, after a shutdown: for this service, or for another one in its place.
     func answer(_ other: CarrelService? = nil) throws { try answer((other ?? service).router) }
 
-    /// Puts another service in the place of the one that was stopped.
+    /// Puts another service in place of the one that was stopped.
     func replace(by other: CarrelService) throws {
         current.withLock { $0 = other }
         try answer(other)
@@ -105,7 +105,7 @@ struct PlayerWorld {
         )
     }
 
-    /// A personalised player of a new folder.
+    /// A personalized player of a new folder.
     func player(_ name: String = "reader") async throws -> PlayerEngine {
         let folder = folder(name)
         let engine = try engine(folder, try await vault(folder))
@@ -120,7 +120,7 @@ struct PlayerWorld {
         return try self.engine(folder, try await vault(folder, create: false))
     }
 
-    /// Both clocks of the device and the server's go on.
+    /// Advances both clocks of the device and the server's.
     func wait(_ duration: Duration) {
         clock.advance(by: duration)
         host.wait(duration)

@@ -55,7 +55,8 @@ struct `A device that was revoked` {
     enum Cause: String, CaseIterable { case staff, reader, device, password }
 
     @Test(arguments: Cause.allCases)
-    func `stays revoked after its certificate has ended, and its keys are no new player`(cause: Cause) async throws {
+    func `stays revoked after its certificate has ended, and its keys are not accepted as a new player`(cause: Cause) async throws
+    {
         let device = try await OwnedDevice()
         let (service, alice) = (device.world.service, device.alice)
         #expect(try await device.reason == nil)

@@ -5,7 +5,7 @@ import Testing
 
 /// The command itself.
 enum CarrelProgram {
-    /// The command beside the test's own program.
+    /// The command, built next to the test's own program.
     static func path() throws -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)

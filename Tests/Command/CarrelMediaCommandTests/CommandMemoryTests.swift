@@ -7,7 +7,7 @@ import Testing
 /// The peak of the command itself, which is what a machine must have for it, against the peak of `carrel --version`.
 @Suite(.serialized, .enabled(if: !PeakCost.isSanitized)) struct `Memory of the command` {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
-    /// Of films, in megabytes.
+    /// The sizes of films in megabytes.
     private static let sizes = [1, 100] + (isLong ? [2048] : [])
     private static let bound = 16.0
     private static let key = ["--key", "8da1f89c17bba5d7fcce0d33544cb5a4:88576e73d56defe8309278c693790601"]

@@ -70,7 +70,7 @@ extension `The command decrypt` {
         try await checkFilm(output)
     }
 
-    @Test func `reads a stream from a server, and says what is left out`() async throws {
+    @Test func `reads a stream from a server, and reports omitted tracks`() async throws {
         try await stream(
             "cenc",
             Self.fragments + [

@@ -69,7 +69,7 @@ struct `The command decrypt` {
         #expect(clear == source && clear.count == 50)
     }
 
-    @Test func `writes packed audio of SAMPLE-AES as it is, as a transport stream, and as MP4`() async throws {
+    @Test func `writes packed audio of SAMPLE-AES unchanged, as a transport stream, and as MP4`() async throws {
         try await pack("cbcs", ["stream=audio,segment_template={}/$Number$.aac,playlist_name=a.m3u8"])
         let source = try await frames("film.mp4", "a")
         for (name, start) in [("clear.aac", [UInt8]("ID3".utf8)), ("clear.ts", [0x47]), ("clear.mp4", [0, 0, 0])] {

@@ -31,7 +31,7 @@ struct `The command package` {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `leaves nothing behind when a signal ends it`(signal: Int32) async throws {
+    func `leaves no files when a signal ends it`(signal: Int32) async throws {
         let path = directory.file("long.mp4")
         try await checkProcess([
             try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=1200", "-c:v", "libx264",

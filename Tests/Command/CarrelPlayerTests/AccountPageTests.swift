@@ -36,7 +36,7 @@ struct `The account page` {
         try await ready(browser)
     }
 
-    /// What was said last, good and bad.
+    /// The last messages, good and bad.
     private static let said = "document.querySelector('.told.good:not(:empty)')"
     private static let trouble = "document.querySelector('.told.problem:not(:empty)')"
 
@@ -45,7 +45,7 @@ struct `The account page` {
         "(({ top, bottom }) => top >= -1 && bottom <= innerHeight + 1)(\(element).getBoundingClientRect())"
     }
 
-    /// What is said stands behind the list or form in which something was pressed, where it is seen.
+    /// A message is after the list or form of the pressed element, in view.
     private func expectBeside(_ browser: Browser, _ block: String) async throws {
         let near = try await browser.script(
             """
@@ -68,7 +68,7 @@ struct `The account page` {
     }
 
     @Test(arguments: BrowserKind.allCases)
-    func `lets in, shows what is there, and ends what its owner ends`(kind: BrowserKind) async throws {
+    func `signs in, shows the account's data, and ends sessions on request`(kind: BrowserKind) async throws {
         let (server, browser) = try await start(kind)
         try await browser.open("\(server.url)/account")
         #expect(try await browser.text("h1") == "Sign in")
@@ -231,7 +231,7 @@ struct `The account page` {
         await end(server, browser)
     }
 
-    /// The page of somebody else, on another port of the same machine: the same site, so that the cookie comes along.
+    /// A third party's page, on another port of the same machine: the same site, so that the cookie comes along.
     @Test(arguments: BrowserKind.allCases)
     func `cannot be used by a page of another origin`(kind: BrowserKind) async throws {
         let (server, browser) = try await start(kind)

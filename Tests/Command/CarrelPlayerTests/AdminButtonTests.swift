@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Every button of the administrators' page, pressed by somebody, with what it did looked up at the interface.
+/// Every button of the administrators' page, pressed by an administrator; the effect is checked through the interface.
 struct `The buttons of the page at admin` {
     @Test func `all do what they say`() async throws {
         let store = try await TestStore()

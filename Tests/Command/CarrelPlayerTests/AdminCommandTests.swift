@@ -5,18 +5,18 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// What the administrator's page can do, a command can do.
+/// Every action of the administrator's page has a command.
 struct `The commands of an administrator` {
-    /// What only a browser does: come and go at the page.
+    /// Actions of browsers only: signing in and out at the page.
     private static let browserOnly: Set<String> = [
         "GET /admin/v1/session", "POST /admin/v1/session", "DELETE /admin/v1/session", "POST /admin/v1/setup",
     ]
-    /// What `carrel ingest` does in the home itself, where no file has to be sent; and what it asks when it has failed.
+    /// Requests that `carrel ingest` replaces by work in the home itself, without uploads; and its requests after a failure.
     private static let uploads: Set<String> = [
         "POST /admin/v1/titles", "POST /admin/v1/editions", "PUT /admin/v1/titles/{title}/cover",
         "POST /admin/v1/accessions/take-back",
     ]
-    /// What `carrel receipt` does with transactions that a store signed, which its own tests have.
+    /// The actions of `carrel receipt` on signed transactions, which have their own tests.
     private static let receipts: Set<String> = [
         "GET /admin/v1/accounts/{account}/receipts", "POST /admin/v1/accounts/{account}/receipts",
         "DELETE /admin/v1/accounts/{account}/receipts/{environment}/{original}",
@@ -181,7 +181,7 @@ struct `The commands of an administrator` {
         #expect(offered.count > 50)
     }
 
-    /// What staff do to players and the certificate authority.
+    /// Staff actions on players and the certificate authority.
     private func players(_ url: String, _ directory: TemporaryDirectory, _ home: String) async throws {
         func carrel(_ words: String..., input: String = "") async throws -> String {
             try await checkProcess([DemoServer.program] + words + ["--home", home], input: Array(input.utf8))

@@ -48,7 +48,7 @@ struct `The page at admin` {
             "const done = arguments[arguments.length - 1]; fetch('/admin/v1/accounts').then((r) => done(r.status));"
         )
         #expect(state.int == 401)
-        // The page is open already: the link only changes what is behind the #.
+        // The page is open already: the link only changes the text after the #.
         try await browser.open(site.link)
         try await site.fill(browser, "setup", [("name", "eve"), ("password", AdminSite.password), ("again", AdminSite.password)])
         try await browser.wait(until: "document.querySelector('[role=alert]')?.textContent.includes('was used or has expired')")
@@ -138,7 +138,7 @@ struct `The page at admin` {
         await site.stop()
     }
 
-    @Test func `signs nobody in over a line that others can read`() async throws {
+    @Test func `refuses sign-in over an unencrypted connection`() async throws {
         let site = try await AdminSite(["--http-allowed-hosts", "carrel.example"])
         var options = BrowserOptions()
         options.loopbackNames = ["carrel.example"]
@@ -175,10 +175,10 @@ struct `The page at admin` {
         try await checkProcess([DemoServer.program, "account", "create", "alice", "--home", site.home])
         let browser = try await Browser.start(.chromium)
         try await site.setUp(browser)
-        /// Presses a button, says yes, and waits for what is said.
+        /// Presses a button, confirms, and waits for the message.
         func press(_ selector: String, until said: String) async throws {
             try await browser.script("document.getElementById('said').textContent = ''")
-            // the view is drawn anew after each
+            // the view is rendered again after each
             try await browser.wait(until: "document.querySelector('\(selector)') !== null")
             try await browser.click(selector)
             try await browser.click("#question-yes")

@@ -5,7 +5,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// A server with nobody in it yet, and its administrators' page.
+/// A server without accounts, and its administrators' page.
 struct AdminSite {
     static let password = "correct horse battery"
 
@@ -58,7 +58,7 @@ struct AdminSite {
         try await browser.wait(until: "document.getElementById('who-name').textContent.includes('anna')")
     }
 
-    /// Goes to a place of the page, and waits for what is there.
+    /// Goes to a place of the page, and waits for its content.
     func go(_ browser: Browser, _ place: String, until text: String) async throws {
         try await browser.script("location.hash = '#/\(place)'")
         try await browser.wait(until: "document.getElementById('view').textContent.includes('\(text)')")

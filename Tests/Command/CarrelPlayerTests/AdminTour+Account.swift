@@ -162,7 +162,7 @@ extension AdminTour {
         #expect(try await ask("accounts/\(id)/identities")["identities"]?.array?.isEmpty == true)
     }
 
-    /// Hands out what is known about her, and forgets her.
+    /// Exports her personal data, and erases her.
     func person(_ title: String) async throws {
         let order = try await send("orders", ["account": "carol", "title": .string(title), "orderNumber": "carol-1"])
         let start = Instant.now() + .seconds(-600)

@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Somebody who uses every button of the administrators' page, and looks at the interface whether it did what it says.
+/// An administrator who uses every button of the page, and checks the effect through the interface.
 struct AdminTour {
     let site: AdminSite
     let browser: Browser
@@ -35,7 +35,7 @@ struct AdminTour {
           let shown = location.hash;
           addEventListener('hashchange', () => { shown = location.hash; });
           const look = () => {
-            // The address is that of the next view, the buttons are still those of the one before: the page may not have heard of it.
+            // The address may already be the next view's while the buttons are still the previous one's.
             if (document.getElementById('view')?.hasAttribute('aria-busy')) return;
             if (location.hash !== shown) return;
             for (const button of document.querySelectorAll(buttons)) if (button.checkVisibility()) note('seen', key(button));
@@ -124,7 +124,7 @@ struct AdminTour {
         )
     }
 
-    /// What the interface answers.
+    /// The interface's response.
     func ask(_ path: String) async throws -> JSON {
         let script = """
             const done = arguments[arguments.length - 1];
@@ -149,19 +149,19 @@ struct AdminTour {
         try await browser.script("return location.hash.split('/')[2]").string ?? ""
     }
 
-    /// What the audit log calls the last things done.
+    /// The last actions in the audit log.
     func actions(_ count: Int = 20) async throws -> [String] {
         let entries = try await ask("audit?limit=\(count)")["entries"]?.array ?? []
         return entries.compactMap { $0["action"]?.string }
     }
 
-    /// What is said beside the control that did not work.
+    /// The message next to the failed control.
     func problem() async throws -> String {
         try await browser.wait(until: "document.querySelector('#view .problem')?.textContent")
         return try await browser.text("#view .problem")
     }
 
-    /// What a server answers a program; the status, then the body.
+    /// A server's response to a program: the status, then the body.
     func curl(_ arguments: String...) async throws -> String {
         try await checkProcess(["curl", "-sS", "-w", " %{http_code}"] + arguments)
     }

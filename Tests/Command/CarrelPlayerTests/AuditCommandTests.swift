@@ -30,7 +30,7 @@ struct `The commands of the audit log` {
         return place
     }
 
-    @Test func `leave nothing unsealed behind them`() async throws {
+    @Test func `leave no unsealed entries`() async throws {
         let place = try await place()
         let home = try Home(at: place.home)
         let database = try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)

@@ -152,7 +152,7 @@ struct `The commands of a back office` {
         _ = await server?.process.terminate()
     }
 
-    @Test func `list orders by number, and say where a list that stops goes on`() async throws {
+    @Test func `list orders by number, and print where a truncated list continues`() async throws {
         _ = try await ingest()
         var ids: [String] = []
         for number in ["R 1", "R 2", "R 3"] {
@@ -184,7 +184,7 @@ struct `The commands of a back office` {
         #expect(rest.ids == [ids[2]] && rest.note == "", "\(rest)")
     }
 
-    /// Only an order that nobody has the key of can be undone.
+    /// Only an order whose key was not issued can be canceled.
     @Test func `cancel no order whose key was given`() async throws {
         _ = try await ingest()
         let (process, url) = try await serve()
@@ -240,8 +240,8 @@ struct `The commands of a back office` {
         _ = await process.terminate()
     }
 
-    /// What the demo titles are called is what a new user sees first.
-    @Test func `know all that the demo titles say of themselves`() async throws {
+    /// The names of the demo titles are a new user's first impression.
+    @Test func `know all metadata of the demo titles`() async throws {
         let server = try await DemoServer()
         for (title, name) in zip(server.titles, ["A Desk by the Window", "The Eleven-Minute Library"]) {
             let shown = try await DemoServer.json(["title", "show", title.id, "--home", server.home, "--json"])

@@ -80,7 +80,7 @@ struct `The command` {
         #expect(try await contentKey() == before)
     }
 
-    @Test func `rotates the secret of tickets beside a server, without one, and at once`() async throws {
+    @Test func `rotates the secret of tickets with a server, without one, and immediately`() async throws {
         let (home, _, order) = try await makeHome()
         let server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
         let line = try await server.waitForLine(containing: "listening on http")
@@ -125,7 +125,7 @@ struct `The command` {
         ("empty", [UInt8](), "is empty"),
         ("text", Array("once upon a time there was no sound at all in this file".utf8), "is not sound that can be read"),
     ])
-    func `refuses what is no sound, says so, and leaves nothing behind`(name: String, bytes: [UInt8], why: String) async throws {
+    func `refuses a file that is not audio, and leaves no files`(name: String, bytes: [UInt8], why: String) async throws {
         let home = directory.file("home")
         let path = directory.write("\(name).flac", bytes)
         let refused = try await carrel("ingest", path, "--home", home)
@@ -140,7 +140,7 @@ struct `The command` {
         ("hls", "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:25\n#EXTINF:25,\ntone.mp3\n#EXT-X-ENDLIST\n"),
         ("concat", "ffconcat version 1.0\nfile tone.mp3\n"),
     ])
-    func `opens nothing that a playlist dressed as sound names`(format: String, text: String) async throws {
+    func `opens no file named by a playlist disguised as audio`(format: String, text: String) async throws {
         let (home, _, _) = try await makeHome()
         let path = directory.write("playlist.flac", text)
         let entries = ["-show_entries", "format=format_name:stream=codec_name", "-of", "csv=p=0"]

@@ -20,7 +20,7 @@ struct `The controls of the player` {
         var place = try await page.time()
         func lands(_ seconds: Double) async throws {
             place += seconds
-            // before the book there is what the encoder put there, which nobody gets to
+            // before the book there are the encoder's samples, which cannot be reached
             let isThere = "Math.abs(\(Self.clock) - \(place)) < 0.05 || (\(place) < 0 && \(Self.clock) < 0.2)"
             let shows = "Math.abs(document.getElementById('book-slider').value - Math.max(0, \(place))) < 0.2"
             try await browser.wait(until: "\(Self.isPaused) && (\(isThere)) && \(shows)")
@@ -152,7 +152,7 @@ struct `The controls of the player` {
             try await browser.script("\(button).click()")
             try await browser.wait(until: "!document.getElementById('sleep-sheet').open")
         }
-        /// Waits until the timer shows so many seconds, or up to ten fewer.
+        /// Waits until the timer shows this many seconds, or up to ten fewer.
         func left(_ seconds: Int) async throws {
             let shown =
                 "document.getElementById('sleep-value').textContent.split(':').reduce((all, part) => all * 60 + Number(part), 0)"

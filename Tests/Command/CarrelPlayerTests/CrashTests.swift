@@ -9,7 +9,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// What was acknowledged is there after `kill -9`, once.
+/// Acknowledged writes exist after `kill -9`, exactly once.
 struct `A killed server` {
     @Test func `loses no interval and no order that it acknowledged, and doubles none`() async throws {
         let sqlite = try requirePeer("sqlite3")

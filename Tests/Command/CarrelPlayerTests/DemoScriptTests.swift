@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// What `make run` runs, without the build.
+/// The script of `make run`, without the build.
 struct `scripts/demo` {
     private let directory = TemporaryDirectory()
 

@@ -23,7 +23,7 @@ final class DemoServer: Sendable {
     let url: String
     private let process: BackgroundProcess
 
-    /// The program under test, beside the test's own.
+    /// The program under test, built next to the test's own.
     static let program: String = {
         let found = unsafe realpath("/proc/self/exe", nil)
         defer { unsafe free(found) }
@@ -67,7 +67,7 @@ final class DemoServer: Sendable {
 
     var home: String { directory.file("home") }
 
-    /// What the server wrote on standard error.
+    /// The server's standard error.
     var log: String { process.errors }
 
     /// Runs the program and reads the JSON it prints.
@@ -82,7 +82,7 @@ final class DemoServer: Sendable {
 
     func stop() async -> ExitStatus? { await process.terminate() }
 
-    /// What an app gets by signing in and asking for the edition `com.example.7`: `userid:password`.
+    /// The credentials that an app gets by signing in and requesting the edition `com.example.7`: `userid:password`.
     static func credentials(_ url: String, _ name: String) async throws -> String {
         func text(_ element: String, _ xml: String) -> String {
             xml.split(separator: "<\(element)>").last?.split(separator: "<").first.map(String.init) ?? ""

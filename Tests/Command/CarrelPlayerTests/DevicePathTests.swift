@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// The commands of a device beside a real server: the whole path from a title to a decision, with the JSON that scripts rely on.
+/// The commands of a device with a real server: the whole path from a title to a decision, with the JSON that scripts rely on.
 struct `A device` {
     private let directory = TemporaryDirectory()
 

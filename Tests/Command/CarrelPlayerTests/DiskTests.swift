@@ -11,7 +11,7 @@ import Testing
 struct `The command on a disk` {
     private let directory = TemporaryDirectory()
 
-    /// What a script says with a file system of `size` at `$DISK`; the command under test is `$CARREL`.
+    /// Runs a script with a file system of `size` at `$DISK`; the command under test is `$CARREL`.
     private func script(_ size: String, _ lines: String) async throws -> (
         status: CarrelTesting.ExitStatus, output: String, errors: String
     ) {
@@ -131,7 +131,7 @@ struct `The command on a disk` {
         #expect(lines.first?.contains(directory.path) == false, "where the home is, is not the client's business")
     }
 
-    @Test func `that takes no writes says so, for a new home and for one that is there`() async throws {
+    @Test func `reports that it takes no writes, for a new home and for an existing one`() async throws {
         let (status, _, errors) = try await script(
             "16m",
             """

@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Editions on a real server, behind the nginx that docs/edge-nginx.md shows, asked by curl as apps ask.
+/// Editions on a real server, through the nginx of docs/edge-nginx.md, requested by curl like apps.
 struct `An edge with nginx` {
     private let directory = TemporaryDirectory()
     private let page = Array("<html><title>Seven</title>for subscribers</html>".utf8)
@@ -83,7 +83,7 @@ struct `An edge with nginx` {
         #expect(tail.status == "206" && tail.body == Array(whole.suffix(10)))
         #expect(try await get(big, "-u", alice, "-r", "300000-").status == "416")
         #expect(try await get(big, "-r", "0-9").status == "403")
-        // A download that broke off goes on where it stopped.
+        // An interrupted download continues where it stopped.
         directory.write("half", Array(whole[..<100_000]))
         try await checkProcess(["curl", "-sf", "-C", "-", "-u", alice, "-o", directory.file("half"), big])
         #expect(directory.read("half") == whole)

@@ -7,12 +7,12 @@ import Glibc
 import Testing
 
 /// `carrel ingest` on a home where a server runs: the command makes the blobs, and the server writes its database.
-struct `An ingest beside a server` {
+struct `An ingest outside a running server` {
     enum Engine: CaseIterable {
         case sqlite
         case postgres
 
-        /// What tells a server where its state is.
+        /// The options that name a server's state.
         func options() async throws -> [String] {
             switch self {
             case .sqlite: []
@@ -54,7 +54,7 @@ struct `An ingest beside a server` {
 
     /// On PostgreSQL the command is not told where the database is, so that it can only be the server that writes.
     @Test(arguments: Engine.allCases)
-    func `gives a title that the server streams at once, and knows it again`(engine: Engine) async throws {
+    func `creates a title that the server can stream immediately, and recognizes it again`(engine: Engine) async throws {
         let (server, url) = try await serve(try await engine.options())
         let sound = try await makeSound("tone.mp3", seconds: 25, codec: "libmp3lame")
         let made = try await carrel("ingest", sound, "--title", "Tone", "--json")
@@ -85,7 +85,7 @@ struct `An ingest beside a server` {
     }
 
     @Test(arguments: Engine.allCases)
-    func `gives an edition that is read at once, and so is what takes its place`(engine: Engine) async throws {
+    func `creates an edition that can be read immediately, like its replacement`(engine: Engine) async throws {
         let (server, url) = try await serve(try await engine.options())
         func page() async throws -> String { try await checkProcess(["curl", "-sf", "\(url)/editions/issue-1/index.html"]) }
         for text in ["first words", "second and longer words", "third"] {

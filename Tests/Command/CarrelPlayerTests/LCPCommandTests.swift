@@ -17,7 +17,7 @@ struct `Readium LCP at the command line` {
         return try await runProcess([DemoServer.program] + arguments + options, timeout: .seconds(60))
     }
 
-    @Test func `says what protects a publication, and gives its resources to whoever knows the passphrase`() async throws {
+    @Test func `reports the protection of a publication, and extracts its resources with the passphrase`() async throws {
         let book = try Fixtures.path("readium/lcp/wasteland-otf-obf_LCP_dan.epub")
         let closed = try await carrel("open", book, "--json")
         #expect(closed.status == .exited(0))
@@ -110,7 +110,7 @@ struct `Readium LCP at the command line` {
         let certificates: TestCertificates
         let book: String
         let root: String
-        /// What the server says of the list; nil for 404.
+        /// The list that the server returns; nil for 404.
         let list: Locked<[UInt8]?>
         let address: String
         let server: LoopbackServer
@@ -141,7 +141,7 @@ struct `Readium LCP at the command line` {
         }
     }
 
-    /// What `carrel lcp check` says of the certificate, and how it ends.
+    /// The finding of `carrel lcp check` about the certificate, and its exit status.
     private func checked(
         _ stand: Stand,
         _ options: String...
@@ -185,14 +185,14 @@ struct `Readium LCP at the command line` {
             let output = try await runProcess(command, timeout: .seconds(60)).output
             return try JSON.parse(output.rawSpan)
         }
-        // the list comes behind the reader's back, and counts from then on
+        // the list is fetched in the background, and counts from then on
         _ = try await open("--allow-private-networks")
         #expect(try await open("--offline")["error"]?.string?.contains("revoked") == true)
         let checked = try await checked(stand, "--offline")
         #expect(checked.given == "skipped" && checked.kept == "failed" && checked.result.status == .exited(65))
     }
 
-    @Test func `only looks into what was kept, also by a program of another version`() async throws {
+    @Test func `opens stored licenses read-only, also of another version`() async throws {
         let sqlite = try requirePeer("sqlite3")
         let stand = try await Stand(in: directory)
         let full = try await stand.certificates.revocationList(["provider"])
@@ -210,7 +210,7 @@ struct `Readium LCP at the command line` {
         }
     }
 
-    /// What lies where licenses are kept.
+    /// The contents of the folder of licenses.
     private func contents() throws -> [String: [UInt8]?] {
         Dictionary(uniqueKeysWithValues: ["", "-wal", "-shm", "-journal"].map { ($0, directory.read("licenses.sqlite\($0)")) })
     }

@@ -4,7 +4,7 @@ import CarrelTesting
 import Testing
 
 /// A home whose database is gone, or is another's, as an operator meets it.
-struct `A home beside the wrong database` {
+struct `A home with another home's database` {
     private let directory = TemporaryDirectory()
     private var home: String { directory.file("home") }
 
@@ -53,7 +53,7 @@ struct `A home beside the wrong database` {
         let other = directory.file("other")
         try await ingest(into: other, seconds: 3)
         let before = try await blobs()
-        // with its write-ahead log, if a process left one, and without that of the database it replaces
+        // with its write-ahead log, if a process left one, and without the log of the database it replaces
         let replace = "rm -f '\(home)'/carrel.db* && cp '\(other)'/carrel.db* '\(other)/master.key' '\(home)/'"
         try await checkProcess(["sh", "-c", replace])
         for arguments in [["serve", "--port", "0"], ["title", "list"], ["keys", "rotate"]] {

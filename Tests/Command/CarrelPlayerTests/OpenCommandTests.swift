@@ -66,7 +66,7 @@ struct `Opening a publication at the command line` {
         #expect(try await carrel("cat", directory.file("a.cbz"), "1.png", "--range", "5-1").status == .exited(64))
     }
 
-    /// What is typed at the prompt, how the command ends, and whether the terminal shows again what is typed.
+    /// The input at the prompt, the exit status, and whether the terminal echoes again afterwards.
     @Test(
         arguments: [
             ("sesame\n", "exited 0"), ("guessed\nsesame\n", "exited 0"), ("\n", "exited 77"), ("ses\u{3}", "signal 2"),
@@ -109,7 +109,7 @@ struct `Opening a publication at the command line` {
         #expect(result.text == "\(ended)\nTrue False\n", "\(result.errorText)")
     }
 
-    @Test func `asks nobody where there is no terminal`() async throws {
+    @Test func `never prompts without a terminal`() async throws {
         let tool = try requirePeer("7z")
         directory.write("1.png", [1, 2, 3])
         try await checkProcess([tool, "a", "-tzip", "-mem=AES256", "-psesame", "a.cbz", "1.png"], directory: directory.path)

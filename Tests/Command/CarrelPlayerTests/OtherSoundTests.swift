@@ -4,8 +4,8 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Titles of sound that the demo library has none of, from the file to the ear: HE-AAC, whose bands a decoder replicates, and what
-/// no ADTS frame can carry and is AAC when it is served.
+/// Titles in audio formats that the demo library lacks, from file to playback: HE-AAC, whose bands a decoder replicates, and
+/// formats that ADTS cannot carry, which are served as AAC.
 struct `Sound of other kinds` {
     private static let directory = TemporaryDirectory()
     private static let ffmpeg = ["ffmpeg", "-nostdin", "-v", "error", "-y"]

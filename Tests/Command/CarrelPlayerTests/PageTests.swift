@@ -60,7 +60,7 @@ struct `Page` {
         try #require(try await browser.script("return \(expression)").double)
     }
 
-    /// The sound comes from packed segments that the page fetched, decrypted and appended, as they are in Chromium.
+    /// The audio comes from packed segments that the page fetched, decrypted and appended, unchanged in Chromium.
     private func expectPacked(_ browser: Browser, _ kind: BrowserKind, _ title: DemoServer.DemoTitle) async throws {
         let played = try await browser.script(
             """

@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// What else listeners do with the pages, and what they are told.
+/// Further actions of listeners on the pages, and the messages they see.
 struct `Using the page` {
     private static let clock = "document.getElementById('audio').currentTime"
     private static let isPlaying = "document.body.dataset.state === 'playing'"

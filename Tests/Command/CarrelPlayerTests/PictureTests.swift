@@ -5,7 +5,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// What the README shows of the pages. `SCREENSHOTS=docs/images swift test --filter PictureTests` draws it anew.
+/// The README's pictures of the pages. `SCREENSHOTS=docs/images swift test --filter PictureTests` renders them again.
 struct `The pictures of the README` {
     @Test func `show the listening page while it plays, and the administrators' page while it explains`() async throws {
         let server = try await DemoServer()

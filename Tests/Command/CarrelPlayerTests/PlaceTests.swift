@@ -11,7 +11,7 @@ struct `The listener's place` {
     private static let isPlaying = ListeningPage.isPlaying
     private static let isPaused = ListeningPage.isPaused
 
-    /// Ten seconds and more, which is how long the page waits before it writes of listening that goes on.
+    /// Ten seconds and more, which is how long the page waits before it reports continuing playback.
     @Test(arguments: BrowserKind.allCases)
     func `arrives while the book plays on`(kind: BrowserKind) async throws {
         let page = try await ListeningPage(kind)

@@ -6,7 +6,8 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// Devices and their server, with `kill -9` at chosen steps and at any moment: every command can be repeated, and nothing is lost or doubled.
+/// Devices and their server, with `kill -9` at chosen steps and at any moment: every command can be repeated, and nothing is lost
+/// or doubled.
 struct `A device or a server that is killed` {
     @Test(.timeLimit(.minutes(60)))
     func `stays one player with one license for a token, and keeps what it was told`() async throws {
@@ -45,7 +46,7 @@ private final class CrashWorld {
     let title: String
     private let sqlite: String
     private var server: BackgroundProcess?
-    /// Devices that were personalised, and tokens that were redeemed, as far as is known.
+    /// Devices that were personalized, and tokens that were redeemed, as far as is known.
     var players = 0
     var redeemed = 0
 

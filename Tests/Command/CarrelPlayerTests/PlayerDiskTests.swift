@@ -42,7 +42,7 @@ struct `A device whose disk is full` {
         #expect(result.errorText.contains("free space"), "\(result.errorText)", sourceLocation: place)
     }
 
-    /// The files of the reader; SQLite's shared memory is no content.
+    /// The files of the reader; SQLite's shared memory is not content.
     private func files() async throws -> [String] {
         try await checkProcess(["find", reader, "-type", "f"]).split(separator: "\n").map(String.init)
             .filter { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }.sorted()

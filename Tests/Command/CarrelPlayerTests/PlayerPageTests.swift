@@ -84,7 +84,7 @@ private struct PlayerSite {
         try await browser.wait(until: "document.getElementById('view').textContent.includes('\(text)')")
     }
 
-    /// Presses the first button of these words in a part of the page, answers the question, and waits for what is said.
+    /// Presses the first button of these words in a part of the page, confirms the dialog, and waits for the message.
     func press(_ words: String, in part: String, isAsked: Bool, until said: String? = nil) async throws {
         try await browser.script("document.getElementById('said').textContent = ''")
         let find = """
@@ -105,7 +105,7 @@ private struct PlayerSite {
         if let said { try await browser.wait(until: "document.getElementById('said').textContent.includes('\(said)')") }
     }
 
-    /// What the browser complained about, apart from refusals and its advice for forms that keep no password.
+    /// The browser's complaints, apart from refusals and its advice for forms without password managers.
     func trouble() async throws -> [String] {
         try await browser.messages().map(\.text).filter { !$0.contains("status of 4") && !$0.contains("[DOM]") }
     }

@@ -111,7 +111,7 @@ struct `Marked secrets of players and licenses` {
             let found = try await places(of: mark, in: [home, reader, directory.file("outputs")])
             #expect(found.isEmpty, "\(String(decoding: mark, as: UTF8.self)): \(found)")
         }
-        // the search finds what is there
+        // the search finds existing text
         #expect(try await places(of: Array("/hms/bb/token".utf8), in: [directory.file("outputs")]).isEmpty == false)
         #expect(try await places(of: Array("SQLite format 3".utf8), in: [home]).isEmpty == false)
     }

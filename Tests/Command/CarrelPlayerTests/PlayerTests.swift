@@ -40,7 +40,7 @@ struct `Players` {
         _ = await server.stop()
     }
 
-    @Test func `chapters are those of the source`() async throws {
+    @Test func `chapters equal the source's`() async throws {
         let server = try await DemoServer()
         for title in server.titles {
             let listed = try await checkProcess([
@@ -136,7 +136,7 @@ struct `Players` {
         _ = await server.stop()
     }
 
-    @Test func `a revocation from the command line stops a player at once`() async throws {
+    @Test func `a revocation from the command line stops a player immediately`() async throws {
         let server = try await DemoServer()
         let title = try #require(server.titles.first)
         let playlist = try await checkProcess(["curl", "-sf", server.playlist(title)])

@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// Ebooks, PDF files and editions of pages on the bookshelf beside audiobooks, in a real browser on a real server.
+/// Ebooks, PDF files and editions of pages on the bookshelf next to audiobooks, in a real browser on a real server.
 struct `The bookshelf of a reader` {
     private struct Library {
         let server: DemoServer
@@ -60,7 +60,7 @@ struct `The bookshelf of a reader` {
         return found.array?.compactMap(\.string) ?? []
     }
 
-    @Test func `has what may be read beside what may be heard, and opens it`() async throws {
+    @Test func `shows publications next to audiobooks, and opens them`() async throws {
         let library = try await Library()
         let browser = try await Browser.start(.chromium)
         try await browser.open("\(library.server.url)/")

@@ -40,7 +40,7 @@ struct `The command for receipts` {
         let url = line.split(separator: " ").last.map(String.init) ?? ""
         let taken = try await DemoServer.json(["receipt", "add", "bob", file, "--home", home, "--json"])
         #expect(taken["transactions"]?.array?.first?["code"] == "receipt.taken")
-        // Whoever has no account: the transaction is the token.
+        // Without an account, the transaction is the token.
         let standing = try await checkProcess(
             [try requirePeer("curl"), "-sf", "\(url)/verify_subscription", "--data-urlencode", "token=\(month)"]
         )

@@ -30,7 +30,7 @@ struct `The tables of the command` {
         #expect(text == kept, "docs/settings.md is not what the table says; UPDATE_GOLDEN=1 writes it")
     }
 
-    /// A sample file says nothing that the reader of such files would not take, commented in or out.
+    /// The reader accepts every line of the sample file, commented in or out.
     @Test func `print a sample file that is understood and changes nothing`() throws {
         let defaults = try LoadedSettings<ServeSettings>().explain()
         let sample = ServeSettings.sampleFile
@@ -78,7 +78,7 @@ struct `The tables of the command` {
         ("upstream.protocol = webhook\nupstream.secret = 0123456789abcdef", "upstream.url is required"),
         ("upstream.url = https://a.example/\nupstream.fail-policy = last_known_good", "last-known-good"),
     ])
-    func `refuse a system upstream that could not be asked`(text: String, why: String) {
+    func `refuse an upstream system that could not be reached`(text: String, why: String) {
         let error = #expect(throws: SettingsError.self) {
             _ = try LoadedSettings<UpstreamFile>(file: SettingsFile(Array("\(text)\n".utf8), path: "sample"))
         }

@@ -148,7 +148,7 @@ import Testing
             try await runProcess([DemoServer.program] + words + ["--home", reader], environment: environment)
         }
         #expect(try await carrel("device", "personalize", "--server", server.url, "--vault", "file").status.isSuccess)
-        // curl goes on with the root of this moment
+        // curl continues with the current root
         _ = try await server.personalized()
         let first = try await carrel("token", "redeem", try await server.token() + "#https%3A%2F%2Fcdn.example%2Ffilm", "--trace")
         #expect(first.status.isSuccess && !first.errorText.contains("/v1/license/keys"), "\(first.errorText)")

@@ -10,8 +10,8 @@ import Testing
 
 @testable import carrel
 
-/// What holds for a server as `carrel serve` starts it.
-struct `A server as it is started` {
+/// The properties of a server started by `carrel serve`.
+struct `A server started by carrel serve` {
     private let directory = TemporaryDirectory()
 
     private func start(_ options: [String] = [], as command: [String] = [], _ program: String = DemoServer.program) async throws
@@ -83,8 +83,8 @@ struct `A server as it is started` {
         #expect(!closed.errors.contains("not encrypted"))
     }
 
-    /// The kernel keeps the files of a process that forbids dumps in /proc for root (proc(5), PR_SET_DUMPABLE), so that nobody's
-    /// own processes cannot read it. The program beside it shows that others can be.
+    /// The kernel keeps the files of a process that forbids dumps in /proc for root (proc(5), PR_SET_DUMPABLE), so that processes
+    /// of `nobody` itself cannot read it. The other program shows that others can be read.
     @Test func `lets no other process of its user read its memory, and leaves no core`() async throws {
         var command: [String] = []
         let program = directory.file("carrel")
@@ -116,7 +116,7 @@ struct `A server as it is started` {
         #expect(await server.terminate() == .exited(0))
     }
 
-    @Test func `waits as long as it is said to`() throws {
+    @Test func `waits for the configured time`() throws {
         let home = try Home(at: directory.file("home"), missing: .create)
         let settings = try LoadedSettings<ServeSettings>().values
         let configuration = try ServerConfiguration(settings, home, descriptors: 1024)
@@ -130,8 +130,8 @@ struct `A server as it is started` {
         #expect(configuration.listeners.count == 2 && configuration.trustedProxies.isEmpty && configuration.allowedHosts.isEmpty)
     }
 
-    /// Of Debian's libraries, beside the C library and Swift's own, which have no say in what a program is made of. What is made for the
-    /// thread sanitizer links Swift's libdispatch by name, too, and what is made for a sanitizer has no allocator of ours.
+    /// Debian's libraries, except the C library and Swift's own, which every program needs. A build for the thread sanitizer
+    /// links Swift's libdispatch by name, too, and a build for a sanitizer lacks our allocator.
     @Test(arguments: [
         (
             "carrel",

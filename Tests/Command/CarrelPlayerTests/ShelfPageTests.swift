@@ -89,7 +89,7 @@ struct `The bookshelf` {
         _ = await server.stop()
     }
 
-    @Test func `says that loans have ended, on the shelf, beside the player and in the account's history`() async throws {
+    @Test func `reports ended loans on the shelf, next to the player and in the account's history`() async throws {
         let (server, orders) = try await start(
             [("A loan", "en")],
             ["--kind", "loan", "--start", "2024-01-01T00:00:00Z", "--end", "2024-02-01T00:00:00Z"]

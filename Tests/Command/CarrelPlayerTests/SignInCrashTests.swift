@@ -9,7 +9,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// What apps were told while they signed in, renewed and registered devices holds after `kill -9`, and nobody is locked out.
+/// Responses to apps that sign in, renew and register devices stay valid after `kill -9`, and no app is locked out.
 struct `A server that is killed while apps sign in` {
     @Test func `keeps every session and device that it acknowledged`() async throws {
         try await check([])
@@ -25,7 +25,7 @@ struct `A server that is killed while apps sign in` {
         var successor: String?
     }
 
-    /// What one reader's apps were told.
+    /// The responses to one reader's apps.
     private struct Told: Sendable {
         var given: [String: Given] = [:]
         var devices: Set<String> = []
@@ -36,7 +36,7 @@ struct `A server that is killed while apps sign in` {
         let directory = TemporaryDirectory()
         let home = ["--home", directory.file("home")] + database
         try await checkProcess([DemoServer.program, "init"] + home)
-        // The first half may use two devices at once, the others as many as they like.
+        // The first half may use two devices at a time, the others any number.
         for reader in 0..<6 {
             let limit = reader < 3 ? ["--device-limit", "2"] : []
             try await checkProcess(
@@ -69,7 +69,7 @@ struct `A server that is killed while apps sign in` {
                         }
                     }
                 }
-                // killed when everybody has signed in once more, and somewhere in the middle of what they do then
+                // killed when all have signed in once more, and somewhere in the middle of what they do then
                 let deadline = ContinuousClock.now + .seconds(60)
                 while ContinuousClock.now < deadline, !told.withLock({ $0.allSatisfy { $0.signIns > round } }) {
                     try? await Task.sleep(for: .milliseconds(20))
@@ -87,7 +87,7 @@ struct `A server that is killed while apps sign in` {
         }
     }
 
-    /// Signs in on a device, renews, and notes what was said as soon as it was said.
+    /// Signs in on a device, renews, and records each response immediately.
     private func use(_ app: App, _ note: (_ change: (inout Told) -> Void) -> Void) async throws {
         var number = 0
         note { number = $0.signIns }
@@ -133,8 +133,8 @@ struct `A server that is killed while apps sign in` {
             self.reader = reader
         }
 
-        /// Asks, from a network of the reader's own, another one each time, since each lets only so many in; throws when the
-        /// server is gone.
+        /// Sends a request from one of the reader's networks, another one each time, since each has a sign-in limit; throws if
+        /// the server is gone.
         func ask(_ call: String, _ parameters: [String: String], from number: Int = 0) async throws -> String {
             let form = parameters.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
             let request = ClientRequest(
@@ -151,7 +151,7 @@ struct `A server that is killed while apps sign in` {
             return String(decoding: answer.body, as: UTF8.self)
         }
 
-        /// What stands between the tags.
+        /// The text between the tags.
         static func text(_ answer: String) -> String {
             guard let start = answer.firstRange(of: ">cs_") else { return "" }
             return String(answer[answer.index(after: start.lowerBound)...].prefix { $0 != "<" })

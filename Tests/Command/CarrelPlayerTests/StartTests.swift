@@ -7,7 +7,7 @@ import Testing
 
 /// How long a listener waits for the first sound.
 struct `Opening a book` {
-    /// Milliseconds from leaving for the page to the first moment of sound, for a page that begins to play by itself.
+    /// Milliseconds from leaving for the page to the first audio, for a page that plays automatically.
     private func start(_ browser: Browser, _ server: DemoServer, _ order: String) async throws -> Double {
         try await browser.open("about:blank")
         try await browser.open("\(server.url)/listen/\(order)#continue")
@@ -15,7 +15,7 @@ struct `Opening a book` {
             """
             const done = arguments[arguments.length - 1];
             const audio = document.getElementById('audio');
-            // the stretch that is being played: the place where one goes on may be found after a first moment
+            // the interval being played: the stored position may be found after a first moment
             const stretch = () => {
               for (let i = 0; i < audio.played.length; i++) {
                 const at = audio.currentTime - audio.played.start(i);
@@ -33,8 +33,8 @@ struct `Opening a book` {
         return try #require(answer.double)
     }
 
-    /// The best of some attempts counts, because other work may run beside the test; docs/performance.md has the figures of a quiet
-    /// machine. A page whose work grew with the book, or that waited for something, would be late every time.
+    /// The best of some attempts counts, because other work may run in parallel with the test; docs/performance.md has the
+    /// figures of a quiet machine. A page whose work grew with the book, or that waited for something, would be late every time.
     @Test func `of twenty hours gives sound within a second, and hardly later than one of a minute`() async throws {
         let files = TemporaryDirectory()
         let (short, long) = (files.file("minute.mp3"), files.file("long.mp3"))

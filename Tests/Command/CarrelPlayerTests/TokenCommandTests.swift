@@ -5,7 +5,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// `carrel token create`, beside a server and without one.
+/// `carrel token create`, with a running server and without one.
 struct `A token that a command makes` {
     private let directory = TemporaryDirectory()
 
@@ -64,7 +64,7 @@ struct `A token that a command makes` {
         let again = try await carrel("token", "create", "--title", title, "--output", file)
         #expect(again.status == .exited(64) && again.errorText.contains("alice.xml exists"))
         #expect(directory.read("alice.xml").map { String(decoding: $0, as: UTF8.self) } == xml)
-        // people read all three, and no file is written that nobody named
+        // all three are readable, and only named files are written
         let url = "https://books.example.org"
         let text = try await carrel("token", "create", "--title", title, "--url", url, "--valid-for", "1h")
         let lines = text.text.split(separator: "\n").map(String.init)

@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelTesting
 import Testing
 
-/// What people need who have no pointer, or do not see the page.
+/// The needs of users without a pointer, or who do not see the page.
 struct `The listening page without a pointer` {
     private static let isPaused = "document.body.dataset.state === 'paused'"
 

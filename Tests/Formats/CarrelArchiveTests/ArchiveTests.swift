@@ -134,7 +134,7 @@ struct `ZIP archive` {
         second.offset = 31
         var builder = ZipBuilder([first, second])
         #expect(refusal(builder.bytes())?.code == .overlap)
-        // content that goes on into the directory
+        // content that extends into the directory
         builder = ZipBuilder([Item("a", [1, 2, 3])])
         var bytes = builder.bytes()
         for place in [18, 22, 34 + 20, 34 + 24] { bytes[place] = 50 }
@@ -145,7 +145,7 @@ struct `ZIP archive` {
         var item = Item("a", [1, 2, 3])
         item.localName = Array("b".utf8)
         #expect(refusal(ZipBuilder([item]).bytes())?.code == .damaged)
-        // a second end record behind the first
+        // a second end record after the first
         let one = ZipBuilder([Item("one", [1])]).bytes()
         var two = ZipBuilder([Item("two", [2]), Item("three", [3])])
         two.comment = one
@@ -268,7 +268,7 @@ struct `ZIP archive` {
         }
     }
 
-    // an archive inside another's comment, one behind other bytes, one with a size that no file has
+    // an archive inside another's comment, one after other bytes, one with an impossible size
     @Test(arguments: [
         "libzip/zip64-in-archive-comment.zip", "zip-rs/zip64_demo.zip", "libzip/incons-zip64-checkcons-overflow.zip",
     ])

@@ -14,11 +14,11 @@ struct ZipBuilder {
         var flags = 0
         var attributes = 0
         var system: UInt8 = 3
-        /// What the directory and the local header declare, where that is not the truth.
+        /// The size in the directory and the local header, if it is not the truth.
         var declaredSize: Int?
         var checksum: UInt32
         var localName: [UInt8]?
-        /// Where the directory says it is, where that is not the truth.
+        /// The directory's claim about its offset, if it is not the truth.
         var offset: Int?
 
         init(_ name: String, _ content: [UInt8] = []) { self.init(Array(name.utf8), content) }

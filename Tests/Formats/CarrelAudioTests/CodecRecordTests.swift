@@ -16,7 +16,7 @@ private func encoded(_ name: String, _ options: [String]) async throws -> [UInt8
     return try #require(directory.read(name))
 }
 
-/// The content of the first box of this type, wherever its name stands behind a plausible size.
+/// The content of the first box of this type, wherever its name follows a plausible size.
 private func box(_ type: String, in file: [UInt8]) throws -> [UInt8] {
     let name = Array(type.utf8)
     let at = try #require((4..<file.count - 4).first { file[$0] == name[0] && Array(file[$0..<$0 + 4]) == name })

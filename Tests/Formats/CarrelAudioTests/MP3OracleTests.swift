@@ -23,7 +23,7 @@ struct `MP3 files as ffmpeg sees them` {
                 if field.hasPrefix("pos=") { position = Int(field.dropFirst(4)) }
             }
             guard let size, let position else { continue }
-            // ffprobe also lists what is left over at the end
+            // ffprobe also lists the remainder at the end
             let word = file.count - position < 4 ? 0 : file.rawSpan.u32(at: position)
             guard MP3FrameHeader.parse(word)?.frameLength == size else { continue }
             bytes += file[position..<position + size]

@@ -3,14 +3,14 @@
 import CarrelAudio
 import CarrelBytes
 
-/// What a scanner made of a file: the frames it passed on and what it said at the end.
+/// A scanner's results for a file: the frames it passed on, and its final result.
 struct MP3Scan: Equatable {
     var frames: [UInt8] = []
     var count = 0
     var summary: MP3Summary?
     var failure: Malformed?
 
-    /// Feeds the file in pieces of the given lengths, the last one repeated; the whole file at once when there is none.
+    /// Feeds the file in pieces of the given lengths, the last one repeated; the whole file in one piece if there is none.
     init(_ file: [UInt8], pieces: [Int] = []) {
         var scanner = MP3Scanner()
         var frames: [UInt8] = []

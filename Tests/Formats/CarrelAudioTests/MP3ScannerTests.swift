@@ -7,7 +7,7 @@ import Testing
 struct `MP3 scanner` {
     static let title = [UInt8]("TIT2".utf8) + [0, 0, 0, 6, 0, 0, 3] + "title".utf8
 
-    @Test func `passes on plain frames as they are`() throws {
+    @Test func `passes plain frames unchanged`() throws {
         let file = MP3Bytes.large(10)
         let scan = MP3Scan(file)
         #expect(scan.frames == file)
@@ -60,7 +60,7 @@ struct `MP3 scanner` {
         }
     }
 
-    @Test func `goes on over tags in the middle, as joined files have them`() throws {
+    @Test func `continues over tags in the middle of joined files`() throws {
         let one =
             MP3Bytes.id3(Self.title) + MP3Bytes.info(frames: 7, delay: 576, padding: 900) + MP3Bytes.large(7) + MP3Bytes.id3v1()
         let two =
@@ -102,7 +102,7 @@ struct `MP3 scanner` {
         #expect(scan.count == 7)
     }
 
-    @Test func `finds the stream again behind junk and counts the junk`() throws {
+    @Test func `finds the stream again after junk and counts the junk`() throws {
         let junk = [UInt8](repeating: 0xff, count: 40) + [UInt8](repeating: 0x12, count: 1000)
         let scan = MP3Scan(MP3Bytes.large(4) + junk + MP3Bytes.large(4))
         #expect(scan.frames == MP3Bytes.large(8))
@@ -112,7 +112,7 @@ struct `MP3 scanner` {
         #expect(head.summary?.junk.firstOffset == 0)
     }
 
-    @Test func `does not lose the frame behind one that is cut short`() throws {
+    @Test func `does not lose the frame after a truncated one`() throws {
         let cut = Array(MP3Bytes.large(1).prefix(100))
         let scan = MP3Scan(MP3Bytes.large(4) + cut + MP3Bytes.large(4))
         #expect(scan.frames == MP3Bytes.large(8))
@@ -134,7 +134,7 @@ struct `MP3 scanner` {
     @Test func `notices that frames are missing`() throws {
         let summary = try #require(MP3Scan(MP3Bytes.info(frames: 1000) + MP3Bytes.large(400)).summary)
         #expect(summary.missingFrames == 600 && summary.isCutOff)
-        // a rest of a frame matters only where nobody says how many there are
+        // a partial frame matters only if the number of frames is not declared
         let rest = MP3Bytes.large(1).prefix(100)
         #expect(MP3Scan(MP3Bytes.info(frames: 4) + MP3Bytes.large(4) + rest).summary?.isCutOff == false)
         #expect(MP3Scan(MP3Bytes.large(4) + rest).summary?.isCutOff == true)

@@ -5,7 +5,7 @@ import CarrelDASH
 import CarrelTesting
 import Testing
 
-/// MPDs of 8 MB that end with a period whose start is no duration.
+/// MPDs of 8 MB that end with a period whose start is not a duration.
 enum HostileMPD: String, CaseIterable, Codable, Sendable {
     case timeline, times, lists, sets, roles, events, eventStreams, clocks, bases, locations, preselections, protections, boxes
     case licenses, cryptoPeriods, unknown, inbandEvents, templates, keyIDs

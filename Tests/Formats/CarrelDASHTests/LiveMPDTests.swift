@@ -147,7 +147,7 @@ struct `A live MPD` {
             let stream = try #require(mpd.streams().first)
             #expect(stream.availabilityTimeComplete == !offset.contains("false"))
             let found = try stream.segments().availabilityTime(of: index, in: mpd)
-            // the same rule as that of all segments
+            // the same rule as for all segments
             if let found {
                 let segments = try stream.segments()
                 #expect(segments.available(in: mpd, at: found).contains(index))
@@ -184,7 +184,7 @@ struct `Clocks of an MPD` {
         #expect(clock.time == (method == .direct ? Instant.parse("2026-01-31T18:00:00.5Z") : nil))
     }
 
-    @Test func `that say nothing are passed over`() throws {
+    @Test func `ignores events without content`() throws {
         let mpd = try read(
             """
             <MPD><UTCTiming schemeIdUri='urn:other' value='a'/><UTCTiming schemeIdUri='urn:mpeg:dash:utc:direct:2014' value='now'/>
@@ -205,7 +205,7 @@ struct `Clocks of an MPD` {
         var stamp: [UInt8] = []
         stamp.append(bigEndian: seconds)
         #expect(time("http-ntp", stamp + [0x80, 0, 0, 0]) == expected.map { $0.advanced(byMilliseconds: 500) })
-        // behind February 2036 the seconds begin again
+        // after February 2036 the seconds start again
         #expect(time("http-ntp", [0, 0, 0, 0, 0, 0, 0, 0]) == Instant.parse("2036-02-07T06:28:16Z"))
         #expect(time("http-ntp", stamp) == nil && time("http-head", stamp) == nil)
         #expect(time("http-iso", [UInt8](repeating: 0x20, count: 2000)) == nil)

@@ -55,7 +55,7 @@ struct `Remote elements of an MPD` {
         #expect(text.hasPrefix("<?xml") && text.contains("<!-- <Period xlink:href=\"no\"> -->"))
     }
 
-    @Test func `that could not be fetched leave the content that is there`() throws {
+    @Test func `leave existing content in place if a reference could not be fetched`() throws {
         let text = try resolve(Self.film, [nil, nil, nil])
         let bytes = Array(text.utf8)
         let mpd = try MPD.parse(bytes.rawSpan)

@@ -18,7 +18,7 @@ private func set(_ id: String, _ kind: String, _ language: String, _ codecs: Str
 }
 
 struct `Selection of adaptation sets` {
-    @Test func `goes on in the next period with the same id, or else the nearest`() throws {
+    @Test func `continues in the next period with the same id, or else the nearest`() throws {
         let first = try period(set("a", "audio", "de", "ok.1", isMain: true)).adaptationSets[0]
         func match(_ sets: String...) throws -> String? {
             let next = try period(sets.joined())

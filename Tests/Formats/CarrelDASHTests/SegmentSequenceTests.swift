@@ -64,7 +64,7 @@ struct `Segment sequences of an MPD` {
         #expect(whole.count == 8)
     }
 
-    @Test func `that go on are available one segment after the other`() throws {
+    @Test func `makes continuing segments available one after another`() throws {
         let text = """
             <MPD type="dynamic" availabilityStartTime="1970-01-01T00:00:00Z"><Period start="PT0S"><AdaptationSet>
             <Representation id="r" bandwidth="1"><SegmentTemplate duration="4" k="4" media="$Number$.$SubNumber$"/>

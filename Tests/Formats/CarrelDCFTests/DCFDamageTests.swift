@@ -39,7 +39,7 @@ struct `Damaged DCF files` {
             let end = try #require(try DCFFile(BytesReader(bytes)).objects.last).payload
             for length in 0..<bytes.count {
                 let error = readAll(Array(bytes[..<length]))
-                // a file that ends behind its object is whole
+                // a file that ends after its object is complete
                 if Int64(length) == end.start + end.encryptedLength { continue }
                 #expect(error != nil, "\(length)")
                 #expect(error.map { $0.offset <= length } == true, "\(length)")

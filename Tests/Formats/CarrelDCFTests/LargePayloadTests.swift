@@ -83,7 +83,7 @@ struct `A payload of many gigabytes` {
         let file = try file(.cbc, iv: AESBlock(high: 5, low: 6))
         let object = try #require(try DCFFile(file).objects.first)
         let clear = try ClearPayloadReader(object.payload, of: file, key: testKey)
-        // a block of zeros behind one of zeros is the bare cipher's inverse of zeros, wherever it is
+        // a block of zeros after a block of zeros is the bare cipher's inverse of zeros, wherever it is
         let block = try clear.read(16..<32)
         let offsets: [Int64] = [1 << 20, 4 << 30, (8 << 30) + 16, Self.length - 32]
         for offset in offsets {

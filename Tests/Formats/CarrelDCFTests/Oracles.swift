@@ -7,7 +7,7 @@ import CarrelMP4
 import CarrelTesting
 import Testing
 
-/// What is known of the fixtures, by the files beside them.
+/// The known properties of the fixtures, from the files next to them.
 struct Oracles {
     let entry: JSON
     let name: String

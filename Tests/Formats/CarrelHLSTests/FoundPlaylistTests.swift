@@ -149,8 +149,8 @@ struct `Playlists found elsewhere` {
                 print("null")
         """
 
-    /// A second parser: the Python package m3u8. It makes a segment without an address of parts behind the last segment.
-    @Test func `are those of a second parser, but for known differences`() async throws {
+    /// A second parser: the Python package m3u8. It makes a segment without an address from parts after the last segment.
+    @Test func `equal a second parser's results, except for known differences`() async throws {
         guard Fixtures.directory != nil else { try Test.cancel("CARREL_FIXTURES is not set") }
         let python = "/usr/bin/python3"
         let probe = try await runProcess([python, "-c", "import m3u8"])
@@ -193,7 +193,7 @@ struct `Playlists found elsewhere` {
         return playlist
     }
 
-    /// What both parsers say about a segment.
+    /// The properties of a segment that both parsers report.
     struct Facts: Equatable {
         var uri: String?
         var microseconds: Int64?

@@ -61,7 +61,7 @@ struct `Newer tags of media playlists` {
         #expect(playlist.startTimes == [.zero, .microseconds(4_000_080)])
     }
 
-    @Test func `are written anew where nothing was read`() throws {
+    @Test func `are written again if nothing was read`() throws {
         let read = try media(Self.lowLatency)
         var made = MediaPlaylist(targetDuration: read.targetDuration)
         made.version = read.version
@@ -98,7 +98,7 @@ struct `Newer tags of media playlists` {
         return playlist
     }
 
-    @Test func `stay as they are, and unknown ones too, where a playlist changes elsewhere`() throws {
+    @Test func `stay unchanged, like unknown tags, if a playlist changes elsewhere`() throws {
         var playlist = try media(Self.lowLatency)
         playlist.segments[0].uri = "other.mp4"
         playlist.mediaSequence = 267

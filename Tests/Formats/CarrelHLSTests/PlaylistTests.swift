@@ -129,14 +129,14 @@ struct `Playlists` {
         #expect(String(decoding: try playlist.write(), as: UTF8.self) == text)
     }
 
-    @Test func `a byte range goes on where the one before ended`() throws {
+    @Test func `a byte range continues where the previous one ended`() throws {
         let playlist = try media(
             "#EXTM3U\n#EXT-X-VERSION:4\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n#EXT-X-BYTERANGE:10@5\na\n#EXTINF:1,\n#EXT-X-BYTERANGE:7\na\n"
         )
         #expect(playlist.segments[1].byteRange == .init(offset: 15, length: 7))
     }
 
-    /// What stands between the header and the end, what is wrong with it, and in which line after the header.
+    /// The text between the header and the end, the mistake in it, and its line after the header.
     static let wrong: [(String, String, Int)] = [
         ("#EXTINF:1,\na\n#EXT-X-STREAM-INF:BANDWIDTH=1\nb", "tag belongs to a multivariant playlist", 2),
         ("#EXTINF:1,\n#EXTINF:1,\na", "segment has two durations", 1),

@@ -32,7 +32,7 @@ struct `A set of keys` {
         #expect(keys.first?.key.algorithm == .rs256)
     }
 
-    @Test func `leaves out what is no key of an accepted kind`() throws {
+    @Test func `omits keys of unsupported algorithms`() throws {
         #expect(try `A signed object`.keySet().keys.map(\.id) == ["a2", "a3"])
         let odd = """
             {"keys":[

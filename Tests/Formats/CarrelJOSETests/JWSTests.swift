@@ -42,14 +42,14 @@ struct `A signed object` {
     }
 
     @Test(arguments: [(rs256, "a2"), (es256, "a3")])
-    func `is believed as in RFC 7515 appendix A`(text: String, id: String) throws {
+    func `is verified as in RFC 7515 appendix A`(text: String, id: String) throws {
         let object = try JWS.Unverified(text).verified(by: Self.key(id))
         let claims = "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
         #expect(String(decoding: object.payload, as: UTF8.self) == claims)
     }
 
     @Test(arguments: [(rs256, "a2"), (es256, "a3")])
-    func `is not believed with one bit changed, wherever it is`(text: String, id: String) throws {
+    func `is not verified with any single bit changed`(text: String, id: String) throws {
         let (characters, key) = (Array(text.utf8), try Self.key(id))
         for index in characters.indices {
             var changed = characters
@@ -59,7 +59,7 @@ struct `A signed object` {
         }
     }
 
-    @Test func `is not believed under the key of another algorithm`() throws {
+    @Test func `is not verified with a key of another algorithm`() throws {
         #expect(throws: JOSEError(.algorithm)) { try JWS.Unverified(Self.rs256).verified(by: Self.key("a3")) }
         #expect(throws: JOSEError(.algorithm)) { try JWS.Unverified(Self.es256).verified(by: Self.key("a2")) }
     }
@@ -93,7 +93,7 @@ struct `A signed object` {
         "", ".", "..", "a.b", "\(rs256).", "\(rs256).x", "\(rs256)=", " \(rs256)", "\(rs256)\n", rs256.replacing("-", with: "+"),
         "\(es256.dropLast())R", "\(es256.dropLast())",
     ])
-    func `is not read when it is no three parts of strict base 64`(text: String) {
+    func `is refused unless it is three parts of strict base 64`(text: String) {
         #expect(throws: JOSEError(.malformed)) { try JWS.Unverified(text) }
     }
 

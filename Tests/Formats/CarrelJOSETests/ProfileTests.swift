@@ -16,7 +16,7 @@ struct `An object of Carrel's protocol` {
     let server = Ed25519.PrivateKey.generate()
     let device = P256.PrivateKey()
 
-    @Test func `is read by whoever has the key, and as its kind alone`() throws {
+    @Test func `is readable for every holder of the key, and only as its kind`() throws {
         let text = TypedJWS.sign([1, 2, 3], as: Self.kind, with: server)
         let read = try TypedJWS.Unverified(text, as: Self.kind)
         #expect(read.keyID == JWK.ed25519(server.publicKey).thumbprint && read.key == nil)
@@ -74,7 +74,7 @@ struct `An object of Carrel's protocol` {
     }
 
     @Test func `in base 64 of two forms is refused`() throws {
-        let text = TypedJWS.sign([1], as: Self.kind, with: server)  // 1 is AQ; AR has the same byte and other bits behind it
+        let text = TypedJWS.sign([1], as: Self.kind, with: server)  // 1 is AQ; AR has the same byte, followed by other bits
         let other = text.replacing(".AQ.", with: ".AR.")
         #expect(other != text)
         #expect(throws: JOSEError(.malformed, "")) { try TypedJWS.Unverified(other, as: Self.kind) }

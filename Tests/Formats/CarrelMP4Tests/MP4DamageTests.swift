@@ -8,7 +8,7 @@ import Testing
 private typealias B = MP4Builder
 
 struct `Damaged MP4 files` {
-    /// Reads all there is to read; what it throws, if it throws something else than `Malformed`, fails the test.
+    /// Reads everything; errors other than `Malformed` fail the test.
     @discardableResult
     private func readAll(_ bytes: [UInt8], allowsTruncation: Bool = false) -> Malformed? {
         do {
@@ -50,7 +50,7 @@ struct `Damaged MP4 files` {
     }
 
     @Test func `lose what the end of the file cuts off, where that is allowed`() throws {
-        // index first, media behind
+        // index first, then media
         var builder = MP4Builder()
         builder.samplesPerChunk = 5
         let whole = builder.file()

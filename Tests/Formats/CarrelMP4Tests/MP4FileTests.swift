@@ -72,7 +72,7 @@ struct `MP4 file` {
         // silence first, then one edit to the end
         builder.edits = B.words(0, 2, 500, -1, 0x10000, 2298, 1024, 0x10000)
         #expect(try frames(open(builder.file())).summary.trim == MP4Track.Trim(leading: 1024, trailing: 0))
-        // several stretches: played as they are
+        // several intervals: played unchanged
         builder.edits = B.words(0, 2, 500, 1024, 0x10000, 500, 60000, 0x10000)
         #expect(try frames(open(builder.file())).summary.trim == MP4Track.Trim(leading: 0, trailing: 0))
         // iTunes says it exactly, and goes before the edit list
@@ -133,7 +133,7 @@ struct `MP4 file` {
         let listed = [AudioTags.Chapter(start: 0, title: "One"), AudioTags.Chapter(start: 1500, title: "Two")]
         #expect(try open(builder.file()).tags.chapters == listed)
 
-        // the same movie with a text track whose samples lie behind it
+        // the same movie with a text track whose samples follow it
         let texts: [[UInt8]] = [
             [0, 5] + Array("First".utf8), [0, 8, 0xfe, 0xff, 0, 0x53, 0, 0xe6, 0, 0x63] + B.box("encd", B.words(256)), [0, 0],
         ]

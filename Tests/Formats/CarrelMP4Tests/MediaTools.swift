@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTesting
 
-/// What ffmpeg and ffprobe say of a file.
+/// The results of ffmpeg and ffprobe for a file.
 enum MediaTools {
     struct Packet: Equatable {
         var offset: Int64

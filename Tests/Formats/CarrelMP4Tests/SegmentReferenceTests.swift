@@ -6,16 +6,16 @@ import CarrelTesting
 import Testing
 
 struct `References of a segment index` {
-    private static func bytes(_ references: [SegmentIndex.Reference], time: UInt64 = 0, firstOffset: UInt64 = 0) -> [UInt8] {
-        var index = SegmentIndex(trackID: 1, timescale: 1000, earliestTime: time, references: references)
+    private static func bytes(_ references: [SegmentIndexBox.Reference], time: UInt64 = 0, firstOffset: UInt64 = 0) -> [UInt8] {
+        var index = SegmentIndexBox(trackID: 1, timescale: 1000, earliestTime: time, references: references)
         index.firstOffset = firstOffset
         var writer = BoxWriter()
         index.write(to: &writer)
         return writer.bytes
     }
 
-    private static func index(_ size: Int, duration: UInt32) -> SegmentIndex.Reference {
-        var reference = SegmentIndex.Reference(size: UInt32(size), duration: duration)
+    private static func index(_ size: Int, duration: UInt32) -> SegmentIndexBox.Reference {
+        var reference = SegmentIndexBox.Reference(size: UInt32(size), duration: duration)
         reference.isIndex = true
         return reference
     }
@@ -34,10 +34,10 @@ struct `References of a segment index` {
     }()
 
     /// Walks through a file whose indexes come when they are asked for.
-    private static func walk(_ file: [UInt8], first: Int? = nil, known: Bool = true) throws -> [SegmentReferences.Subsegment] {
+    private static func walk(_ file: [UInt8], first: Int? = nil, known: Bool = true) throws -> [Subsegment] {
         var walk = SegmentReferenceWalk(length: known ? Int64(file.count) : nil)
         try walk.add(Array(file.prefix(first ?? file.count)), at: 0)
-        var found: [SegmentReferences.Subsegment] = []
+        var found: [Subsegment] = []
         while let reference = try walk.next() {
             switch reference {
             case .media(let subsegment): found.append(subsegment)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
@@ -108,7 +109,7 @@ struct PDFDocumentTests {
         #expect(said.warnings == ["a part of the outline is left out"])
     }
 
-    @Test func `whose outline is deeper than anybody reads is cut off, with a warning`() throws {
+    @Test func `cuts off an outline beyond the depth limit, with a warning`() throws {
         let items = (0..<20_000).map { "<< /Title (\($0)) /First \($0 + 6) 0 R >>" }
         let pdf = TestPDF(pages: 1, catalog: "/Outlines 4 0 R", others: ["<< /First 5 0 R >>"] + items)
         #expect(try describe(pdf).warnings.contains("a part of the outline is left out"))
@@ -244,7 +245,7 @@ struct PDFDocumentTests {
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test func `that nobody wants any more gives its reader up at once`() throws {
+    @Test func `releases a canceled document's reader immediately`() throws {
         let cancellation = PDFCancellation()
         startThread(name: "cancel") {
             usleep(300_000)
@@ -299,7 +300,7 @@ struct PDFDocumentTests {
         #expect(unsafe fstat(target, &status) == 0 && status.st_size <= 8 << 20)
     }
 
-    /// What a document could do that takes its reader over.
+    /// The possible damage by a document that takes over its reader.
     @Test func `whose reader is taken over reaches no file, socket or process`() throws {
         let path = directory.write("own", [1, 2, 3])
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

@@ -111,7 +111,7 @@ struct `Transport streams of other muxers` {
         for stream in read.streams {
             let (ours, theirs) = (plain(again.units(stream.pid)), plain(read.units(stream.pid)))
             #expect(ours.map(\.data) == theirs.map(\.data))
-            // sound keeps its time to a tick or two: that of a PES packet is rounded, and other muxers round otherwise
+            // audio keeps its time to a tick or two: a PES packet's time is rounded, and muxers round differently
             #expect(zip(ours, theirs).allSatisfy { abs($0.presentationTime - $1.presentationTime) <= 2 })
         }
     }

@@ -65,7 +65,7 @@ struct `Transport stream demuxer` {
         }
     }
 
-    @Test func `marks a picture that misses a packet, and drops such a frame of sound`() throws {
+    @Test func `marks a picture with a missing packet, and drops such an audio frame`() throws {
         let bytes = try mux(pictures(6, size: { _ in 1000 }), [.video(.h264, pid: 0x100)])
         var all = packets(bytes)
         all.remove(at: 10)
@@ -167,7 +167,7 @@ struct `Transport stream demuxer` {
         }
     }
 
-    @Test func `continues over a segment that starts its counters anew`() throws {
+    @Test func `continues over a segment that restarts its counters`() throws {
         let (bytes, units) = try small()
         var demuxer = TransportStreamDemuxer()
         var read = Demuxed()

@@ -10,7 +10,7 @@ enum FixtureSegments {
     /// The path of each below `media`; empty without fixtures.
     static let all: [String] = Fixtures.directory.map { files(below: "\($0)/media", as: "") } ?? []
 
-    /// Those of a folder, in order.
+    /// The segments of a folder, in order.
     static func inFolder(_ folder: String) -> [String] { all.filter { $0.hasPrefix("\(folder)/") } }
 
     private static func files(below folder: String, as name: String) -> [String] {

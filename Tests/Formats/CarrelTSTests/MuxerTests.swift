@@ -81,7 +81,7 @@ func mux(
     return [UInt8](copying: bytes)
 }
 
-/// Units as they are compared: without the note that a time was derived.
+/// Units for comparison: without the flag that a time was derived.
 func plain(_ units: [AccessUnit]) -> [AccessUnit] {
     units.map { unit in
         var unit = unit

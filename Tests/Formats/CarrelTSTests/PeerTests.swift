@@ -29,7 +29,7 @@ private func segmented(_ read: Demuxed, _ streams: [ElementaryStream]) throws ->
     return whole
 }
 
-/// Where a stream comes from: arguments of ffmpeg, and our description of its streams.
+/// The source of a stream: arguments of ffmpeg, and our description of its streams.
 struct PeerSource: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var arguments: [String]
@@ -69,7 +69,7 @@ struct `Our transport streams in other tools` {
         var read = try Demuxed(original)
         #expect(read.faults == [])
         #expect(read.units.count > 100)
-        // a tag every second beside it
+        // a tag every second in parallel
         let tag: [UInt8] =
             Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 21] + Array("TXXX".utf8) + [0, 0, 0, 11, 0, 0, 3]
             + Array("a".utf8) + [0] + Array("12345678".utf8)
@@ -108,7 +108,7 @@ struct `Our transport streams in other tools` {
 
     private static let chains = [["tsdemux"], ["tsparse", "!", "tsdemux"]]
 
-    /// What GStreamer warns of while it reads a stream.
+    /// GStreamer's warnings while it reads a stream.
     private static func complaints(_ gst: String, of path: String, _ chain: [String]) async throws -> [String] {
         let result = try await runProcess(
             ["env", "GST_DEBUG=2", "GST_DEBUG_NO_COLOR=1", gst, "-q", "filesrc", "location=\(path)", "!"] + chain + [
@@ -116,7 +116,7 @@ struct `Our transport streams in other tools` {
             ]
         )
         #expect(result.status.isSuccess, "\(result.errorText)")
-        // said of every file, and of every stream of MPEG audio
+        // reported for every file, and for every stream of MPEG audio
         let known = ["<filesrc0> pad not activated yet", "Unexpected MPEG-1 layer"]
         return (result.text + "\n" + result.errorText).split(separator: "\n").map(String.init)
             .filter { line in !known.contains { line.contains($0) } }

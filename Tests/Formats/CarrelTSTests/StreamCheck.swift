@@ -21,7 +21,7 @@ struct StreamCheck {
     private let tables: Set<UInt16>
     private static let mask: UInt64 = (1 << 33) - 1
 
-    /// Checks whole segments, one behind the other.
+    /// Checks whole segments in order.
     ///
     /// - Parameters:
     ///   - bytes: the segments.

@@ -160,7 +160,7 @@ struct `Timed text of fragments` {
         var cues = try #require(TimedTextCues(try Self.entry(format)))
         let clock = ContinuousClock.now
         if format == "stpp" {
-            // those of a document, and those that the next one repeats
+            // the cues of a document, and the cues that the next one repeats
             let text = (0..<45_000).map { "<p>\($0)</p>" }.joined()
             let document = Array("<tt xmlns=\"http://www.w3.org/ns/ttml\"><body><div>\(text)</div></body></tt>".utf8)
             for time in [Int64(0), 1000] { try cues.append(document.rawSpan, start: time, end: time + 1000) }
@@ -184,7 +184,7 @@ struct `Timed text of fragments` {
         }
     }
 
-    @Test func `goes on with two equal paragraphs as two`() throws {
+    @Test func `keeps two equal consecutive paragraphs separate`() throws {
         var cues = try #require(TimedTextCues(try Self.entry("stpp")))
         let document = Array("<tt xmlns=\"http://www.w3.org/ns/ttml\"><body><div><p>A</p><p>A</p></div></body></tt>".utf8)
         for time in [Int64(0), 1000, 3000] { try cues.append(document.rawSpan, start: time, end: time + 1000) }

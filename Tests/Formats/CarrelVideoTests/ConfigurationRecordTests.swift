@@ -37,7 +37,7 @@ struct `Decoder configuration records` {
                 pictureParameterSets: record.pictureParameterSets
             )
             #expect(made.codecString() == codec)
-            // one writer leaves the extensions out; that of dash-clearkey says monochrome in them, and 4:2:0 in the set
+            // one writer leaves the extensions out; dash-clearkey's writer declares monochrome in them, and 4:2:0 in the set
             #expect(made == record || record.extensions.isEmpty || file.contains("dash-clearkey"))
         }
     }

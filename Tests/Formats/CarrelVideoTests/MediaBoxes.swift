@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The contents of boxes found in a file of ISO base media, by name alone: enough to reach records that another tool wrote.
 enum MediaBoxes {
-    /// The content of each box with this type, wherever the four letters stand behind a plausible size.
+    /// The content of each box with this type, wherever the four letters follow a plausible size.
     static func contents(_ type: String, in file: [UInt8]) -> [[UInt8]] {
         let name = Array(type.utf8)
         var found: [[UInt8]] = []

@@ -5,7 +5,7 @@ import CarrelTesting
 import CarrelVideo
 import Testing
 
-/// The samples of a file with one track, one behind the other.
+/// The samples of a file with one track, concatenated.
 private func mediaData(_ file: String) throws -> [UInt8] {
     try #require(MediaBoxes.contents("mdat", in: try Fixtures.bytes("media/src/\(file)")).max { $0.count < $1.count })
 }
@@ -18,7 +18,7 @@ private func units(_ bytes: [UInt8]) -> [Range<Int>] {
 }
 
 struct `NAL units` {
-    @Test func `are found behind start codes of three and four bytes, without zero bytes around them`() {
+    @Test func `are found after start codes of three and four bytes, without zero bytes around them`() {
         let none: [[UInt8]] = [[], [0], [0, 0], [0, 0, 1], [0, 0, 0, 1], [1, 2, 3], [0, 0, 2, 0, 1]]
         for bytes in none { #expect(units(bytes) == []) }
         #expect(units([0, 0, 1, 9]) == [3..<4])

@@ -5,12 +5,12 @@ import CarrelCrypto
 import CarrelMultiBuffer
 import Testing
 
-struct `AES in CBC mode, several messages at once` {
+struct `AES in CBC mode for several messages in parallel` {
     @Test(arguments: [1, 2, 7, 16, 17, 33, 70])
     func `gives each message what it gets alone, whatever its length and its place`(count: Int) throws {
         var random = Seeded(seed: UInt64(count))
         let messages = (0..<count).map { _ in
-            // some are longer than the library takes at once, some by exactly nothing
+            // some are longer than the library takes in one call, some by exactly nothing
             let blocks = [Int.random(in: 1...300, using: &random), 4094, 4095, 4096, 9000].randomElement(using: &random) ?? 1
             return Sample(
                 key: (0..<16).map { _ in .random(in: 0...255, using: &random) },
@@ -52,7 +52,7 @@ struct `AES in CBC mode, several messages at once` {
         #expect(caught?.code == (key != 16 ? .keyLength : iv != 16 ? .ivLength : .length))
     }
 
-    @Test func `may be called from many threads at once`() async throws {
+    @Test func `may be called from many threads concurrently`() async throws {
         try await withThrowingTaskGroup { group in
             for seed in 0..<8 {
                 group.addTask {

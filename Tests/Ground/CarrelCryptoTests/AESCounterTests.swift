@@ -23,7 +23,7 @@ struct `AES in counter mode` {
         #expect(try other.apply(to: sealed.rawSpan, nonce: nonce) == text)
     }
 
-    @Test func `begins anew with each text, whatever came before, on any thread`() async throws {
+    @Test func `starts again with each text, whatever came before, on any thread`() async throws {
         let texts = (0..<40).map { bytes($0 % 33) }
         @Sendable func nonce(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 12) }
         let expected = try texts.enumerated().map { number, text in

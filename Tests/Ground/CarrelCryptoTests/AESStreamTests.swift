@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelTesting
 import Testing
 
-/// The ciphers of media, beside ones that know no streams.
+/// The ciphers of media, compared with ciphers without streaming.
 struct `A stream of AES` {
     private static let key = Secret((0..<16).map { UInt8($0 * 7) })
     private static let long = Secret((0..<32).map { UInt8($0 * 5 + 1) })
@@ -58,10 +58,10 @@ struct `A stream of AES` {
         let whole = Self.apply(try AESStream(.chainedEncrypt, key: Self.key), iv, text)
         #expect(Self.apply(try AESStream(.chainedEncrypt, key: Self.key), iv, text, steps: [16, 48, 32]) == whole)
         #expect(Self.apply(try AESStream(.chainedDecrypt, key: Self.key), iv, whole, steps: [32, 16, 64]) == text)
-        // the last part of a block stays as it is
+        // the last part of a block is unchanged
         let odd = Self.apply(try AESStream(.chainedEncrypt, key: Self.key), iv, Array(text.prefix(47)))
         #expect(odd == Array(whole.prefix(32)) + Array(text[32..<47]))
-        // a message begins anew
+        // a new message begins
         var cipher = try AESStream(.chainedEncrypt, key: Self.key)
         for _ in 0..<2 {
             var bytes = text

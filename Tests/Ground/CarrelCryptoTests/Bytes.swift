@@ -19,7 +19,7 @@ func pieces(_ bytes: [UInt8], _ step: Int) -> [[UInt8]] {
     return stride(from: 0, to: bytes.count, by: min(step, bytes.count)).map { Array(bytes[$0...].prefix(step)) }
 }
 
-/// What `body` appends to an output of `capacity` bytes.
+/// Collects the bytes that `body` appends to an output of `capacity` bytes.
 func collect(capacity: Int, _ body: (inout OutputRawSpan) throws -> Void) rethrows -> [UInt8] {
     var storage = [UInt8](repeating: 0, count: capacity)
     var span = storage.mutableSpan

@@ -85,7 +85,7 @@ struct `An authority` {
         }
     }
 
-    @Test func `lets nobody below a device issue certificates`() throws {
+    @Test func `issues no certificates below a device`() throws {
         let fake = try CertificateAuthority(certificate: try issue().der, key: device)
         let below = fake.issue(
             subject: "x",

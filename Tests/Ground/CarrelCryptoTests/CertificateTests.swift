@@ -77,7 +77,7 @@ struct `A certificate` {
         }
     }
 
-    @Test func `is not trusted through one that is no authority`() async throws {
+    @Test func `is not trusted through a certificate that is not an authority`() async throws {
         let chain = try await Chain(try TestCertificates(), intermediate: TestCertificates.signer)
         #expect(throws: CryptoError(.untrusted)) {
             try chain.roots.verify(chain.leaf, through: [chain.intermediate], at: Self.day)

@@ -111,7 +111,7 @@ struct `HMAC-SHA-256` {
         }
     }
 
-    @Test func `answers the same on many threads at once`() async {
+    @Test func `is the same on many concurrent threads`() async {
         let mac = HMACSHA256(key: Secret(bytes(32)))
         let expected = (0..<50).map { HMACSHA256(key: Secret(bytes(32))).authenticate(bytes($0).rawSpan) }
         await withTaskGroup(of: Bool.self) { group in

@@ -90,7 +90,7 @@ struct `A private key` {
 }
 
 struct `Sealed bytes` {
-    @Test func `are those of the published vectors`() throws {
+    @Test func `equal the published vectors`() throws {
         // McGrew and Viega, "The Galois/Counter Mode of Operation", test case 16
         let key = Secret(hex("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308"))
         let nonce = hex("cafebabefacedbaddecaf888")

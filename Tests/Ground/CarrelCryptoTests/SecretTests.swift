@@ -68,7 +68,7 @@ struct `Secret bytes` {
         #expect(try mappingFlags(of: address).contains("dd"))
     }
 
-    @Test func `is never given out twice at a time`() async {
+    @Test func `is never issued twice at a time`() async {
         await withTaskGroup(of: Bool.self) { group in
             for mark in UInt8(1)...8 {
                 group.addTask {

@@ -17,7 +17,7 @@ struct DurableFileTests {
         return unsafe lstat(path, &status) == 0 ? status.st_mode : nil
     }
 
-    @Test func `has the new content alone, whatever a crash left beside it`() throws {
+    @Test func `has only the new content, whatever remains of a crash`() throws {
         let other = directory.write("head.new", "of the operator")
         for content in ["first", "a second and longer content", "3"] {
             directory.write("head.carrel-new", "a part that an interrupted call wrote, longer than all others")
@@ -30,7 +30,7 @@ struct DurableFileTests {
         #expect(mode(other) != nil)
     }
 
-    @Test func `stays as it is where it is to be kept, also after a crash between its two names`() throws {
+    @Test func `is unchanged if it is to be kept, also after a crash between its two names`() throws {
         try DurableFile.replace(path, with: [1, 2, 3], keepsExisting: true)
         for _ in 0..<2 {
             #expect(unsafe link(path, unfinished) == 0)

@@ -23,7 +23,7 @@ struct `Writing JSON` {
         #expect(JSON.object(object).description == #"{"id":"new","ratio":0.25,"list":[1,"two",null,true],"z":["a4e5f"]}"#)
     }
 
-    @Test func `appends to what is there`() {
+    @Test func `appends to existing text`() {
         var out = Array("x=".utf8)
         (["a": 1] as JSON).write(into: &out)
         JSON.null.write(into: &out)

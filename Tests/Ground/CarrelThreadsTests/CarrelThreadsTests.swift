@@ -44,7 +44,7 @@ struct `Blocking threads` {
         return isOver
     }
 
-    @Test func `refuse work beyond the limit, say of which queue, and count it`() async throws {
+    @Test func `refuse work beyond the limit, name the queue, and count it`() async throws {
         let threads = BlockingThreadPool(name: "full-test", count: 1, limit: 2)
         let isOver = try await hold(threads)
         for _ in 0..<2 { try threads.start {} }

@@ -6,7 +6,7 @@ import CarrelXML
 import Testing
 
 struct `An XML reader` {
-    /// The events of a document that comes in pieces of so many bytes.
+    /// The events of a document that arrives in pieces of this size.
     private func events(
         _ bytes: [UInt8],
         pieces size: Int = 1 << 20,
@@ -124,7 +124,7 @@ struct `An XML reader` {
         }
     }
 
-    /// Where a document is refused, and why.
+    /// The position and the reason of a document's refusal.
     private func refusal(_ text: String, pieces size: Int, skippingDocumentType isSkipping: Bool = false) -> Malformed? {
         let limits = XMLLimits(bytes: 16 << 20, elements: 200_000, text: 8 << 20)
         var reader = XMLReader(limits: limits, documentType: isSkipping ? .skipped : .refused)
@@ -142,7 +142,7 @@ struct `An XML reader` {
 
     @Test(arguments: [16 << 20, 100_000, 1000, 7])
     func `has no more attributes counted than a tag may have, however many there are`(size: Int) throws {
-        // the library would compare each with all others before it tells of any
+        // the library would compare each with all others before it reports any
         let attributes = (0..<200_000).map { "a\($0) = ''" }.joined(separator: " ")
         for tag in ["<a \(attributes)/>", "<b c='>'>\(String(repeating: " ", count: 70_000))<a \(attributes)/></b>"] {
             let found = try #require(refusal(tag, pieces: size))

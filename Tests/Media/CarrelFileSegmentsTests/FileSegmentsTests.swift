@@ -137,7 +137,7 @@ struct `A file in segments` {
         }
     }
 
-    @Test func `says what playlists say of it`() async throws {
+    @Test func `reports its playlist attributes`() async throws {
         let keys = try #require(Self.names.first { $0.name == "media/cenc/av.cenc.mp4" }).keys
         let reader = BytesReader(try Fixtures.bytes("media/cenc/av.cenc.mp4"))
         let file = try await SegmentedFile(reader, keys, target: .seconds(2))

@@ -29,7 +29,7 @@ struct IndexedFile {
             throw Malformed("no track", at: 0)
         }
         self.track = track
-        // fragments of sound alone go with those of pictures before them
+        // audio-only fragments belong to the video fragments before them
         var starts: [Int] = []
         var survey = FragmentSurvey([track], in: BytesReader(bytes), from: [0])
         for box in file.fragments {
@@ -89,7 +89,7 @@ struct IndexedFile {
         return head + index(at: times[0], references) + parts.joined()
     }
 
-    /// Indexes that each lead to the next, behind their own fragments.
+    /// Indexes that each lead to the next, after their own fragments.
     func daisy(_ count: Int) -> [UInt8] {
         var rest: [UInt8] = []
         for start in stride(from: 0, to: fragments.count, by: count).reversed() {

@@ -120,7 +120,7 @@ struct ScrambledMovie {
         return sink.bytes
     }
 
-    /// The scrambled stream with a map that fills two packets: the second comes `distance` packets behind the first.
+    /// The scrambled stream with a map that fills two packets: the second comes `distance` packets after the first.
     func withLongMap(distance: Int) throws -> [UInt8] {
         var out: [UInt8] = []
         var late: [(packet: [UInt8], place: Int)] = []

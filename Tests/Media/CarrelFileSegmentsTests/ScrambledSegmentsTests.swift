@@ -67,7 +67,7 @@ struct `A scrambled stream in segments` {
             all += bytes
             #expect(Self.first(bytes) == [0, TransportStreamMuxer.mapPID])
             Self.checkSaysNothingOfScrambling(bytes)
-            // the picture comes first, or behind the tables of its second
+            // the picture comes first, or after the tables of its second
             let units = try SegmentedFile.units(bytes)
             #expect(units[0x100]?.first?.isRandomAccess == true)
             if cuts != "estimated" {
@@ -292,7 +292,7 @@ struct `The index of a scrambled stream` {
         #expect(throws: Malformed.self) { try Self.read(text) }
     }
 
-    @Test func `is refused when it goes on past the stream`() throws {
+    @Test func `is refused when it extends past the stream`() throws {
         let movie = try ScrambledMovie { $0.seconds = 2 }
         let index = try Self.read("0 0\n\(movie.scrambled.count + 188) 90000\n")
         #expect(throws: Malformed.self) {

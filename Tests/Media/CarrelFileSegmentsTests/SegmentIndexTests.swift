@@ -108,7 +108,7 @@ struct `Segments by an index` {
         let last = file.segments.segments.count - 1
         reader.forget()
         _ = try file.transport(last)
-        // windows of the tables reach 64 KiB into media behind them
+        // windows of the tables reach 64 KiB into the media after them
         media = media.lowerBound + 65_536..<media.upperBound
         let read = reader.blocks.filter { media.contains($0 * 4096) && media.contains($0 * 4096 + 4095) }
         #expect(!read.isEmpty && read.count * 4096 < media.count / 3)
@@ -168,7 +168,7 @@ struct `Segments by an index` {
         var random = SplitMix(seed: 11)
         for (bytes, type) in [(made.chained(1), "sidx"), (made.table, "mfra")] {
             let name = Array(type.utf8)
-            // the first index lies in front of the fragments, the table behind them
+            // the first index lies before the fragments, the table after them
             let places = type == "sidx" ? made.head.count..<bytes.count : bytes.count - 1000..<bytes.count
             let index = try #require(places.first { Array(bytes[$0..<min(bytes.count, $0 + 4)]) == name })
             for _ in 0..<60 {

@@ -67,7 +67,7 @@ enum LongSegments {
         return bytes
     }
 
-    /// A progressive movie of frames of sound that is one chunk of 200 MB.
+    /// A progressive movie of audio frames in one chunk of 200 MB.
     static func listed() -> HostileFile {
         typealias F = HostileFile
         let size = 2_000

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
@@ -42,8 +43,8 @@ struct `A file of many tracks and segments` {
         return F(bytes, length: Int64(bytes.count))
     }
 
-    /// 114 KB took a gigabyte: a place for each track in each segment, also behind the last sample of the track.
-    @Test func `has no parts behind the end of a track`() async throws {
+    /// 114 KB took a gigabyte: a place for each track in each segment, also after the last sample of the track.
+    @Test func `has no parts after the end of a track`() async throws {
         let file = Self.file(32_768, 199, samples: 1)
         #expect(file.length < 130_000)
         let made = try await SegmentedFile(file, GivenKeys(), target: .seconds(7))

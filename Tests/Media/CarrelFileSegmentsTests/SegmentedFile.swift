@@ -36,7 +36,7 @@ struct SegmentedFile {
         return sink.bytes
     }
 
-    /// All segments, one behind the other.
+    /// All segments, concatenated.
     var transport: [UInt8] { get throws { try segments.segments.indices.flatMap { try transport($0) } } }
 
     /// The initialization of a track with all its segments.
@@ -52,7 +52,7 @@ struct SegmentedFile {
         return sink.bytes
     }
 
-    /// The units of a stream by packet identifier, without faults but those of the tables' counters.
+    /// The units of a stream by packet identifier, without faults except in the tables' counters.
     static func units(_ bytes: [UInt8]) throws -> [UInt16: [AccessUnit]] {
         var demuxer = TransportStreamDemuxer()
         try demuxer.consume(bytes.rawSpan)
@@ -65,7 +65,7 @@ struct SegmentedFile {
         return units
     }
 
-    /// Checks that units are those of another stream; the time of a frame inside of a packet is derived, and may be rounded otherwise.
+    /// Checks that units equal another stream's; the time of a frame inside a packet is derived, and may be rounded differently.
     static func compare(_ units: [UInt16: [AccessUnit]], _ expected: [UInt16: [AccessUnit]]) {
         #expect(units.keys.sorted() == expected.keys.sorted())
         for (pid, list) in expected {

@@ -8,7 +8,7 @@ import Testing
 
 struct `The inspection of an MPD with many descriptors` {
     /// 429 KB of descriptors that each representation inherits took a minute and a gigabyte.
-    @Test func `refuses 1,000 of a set with 8,000 representations at once`() {
+    @Test func `refuses 1,000 of a set with 8,000 representations in parallel`() {
         var text = "<MPD><Period><AdaptationSet>"
         for number in 0..<1_000 { text += "<ContentProtection schemeIdUri=\"urn:x:\(number)\"/>" }
         for number in 0..<8_000 { text += "<Representation id=\"\(number)\" bandwidth=\"1\"/>" }

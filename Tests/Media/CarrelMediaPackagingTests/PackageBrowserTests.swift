@@ -111,7 +111,7 @@ struct `A package in a browser` {
         #expect(!half.isEnded && half.waited > 0 && half.pictures <= 50, "\(half)")
     }
 
-    /// What a browser played.
+    /// A browser's playback counters.
     private struct Counts {
         var isEnded: Bool
         var time: Double

@@ -61,7 +61,7 @@ struct `What a package tells players` {
 
     // MARK: - Audio groups
 
-    @Test func `are groups of sound with the same languages in each`() async throws {
+    @Test func `are audio groups with the same languages in each`() async throws {
         let directory = TemporaryDirectory()
         func sound(_ name: String, _ language: String, _ codec: String) async throws -> String {
             try await Self.film(

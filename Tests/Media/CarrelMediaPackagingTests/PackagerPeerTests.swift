@@ -11,7 +11,7 @@ import Testing
 private let keyID = "00112233445566778899aabbccddeeff"
 private let keyText = "000102030405060708090a0b0c0d0e0f"
 
-struct `Packages, beside those of other programs` {
+struct `Packages compared with other programs` {
     private static let sources = ["src/av-h264-aac.mp4", "src/av-hevc-aac.mp4"]
     private static let handlers = [(name: "video", handler: "vide"), (name: "audio", handler: "soun")]
 

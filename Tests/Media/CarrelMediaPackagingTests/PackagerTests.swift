@@ -230,7 +230,7 @@ struct `Keys for packages` {
     private static let other = "ffeeddccbbaa99887766554433221100"
     private static let key = "000102030405060708090a0b0c0d0e0f"
 
-    @Test func `of a type go before those of all tracks`() throws {
+    @Test func `prefers settings of a track type to settings of all tracks`() throws {
         var keys = PackagingKeys()
         try keys.add("\(Self.id):\(Self.key)")
         #expect(keys.video.map { "\($0.id)" } == ["00112233445566778899aabbccddeeff"] && keys.audio.count == 1)
@@ -254,7 +254,7 @@ struct `Keys for packages` {
     }
 
     @Test(arguments: ["\(key):\(id.filter { $0 != "-" })", "\(key):zz", "\(key):", "video=\(key):\(other.dropLast())"])
-    func `are not repeated either where they stand in the place of the id`(text: String) throws {
+    func `are not repeated as key ids either`(text: String) throws {
         var keys = PackagingKeys()
         try keys.add("\(Self.key):\(Self.other)")
         let error = #expect(throws: MediaError.self) { try keys.add(text) }

@@ -25,7 +25,7 @@ struct `The times of a package` {
         return playlist
     }
 
-    /// What ffprobe prints of a file of the package.
+    /// ffprobe's output for a file of the package.
     private static func probe(_ run: PackagingRun, _ name: String, _ words: [String]) async throws -> String {
         try await checkProcess(
             [try requirePeer("ffprobe"), "-v", "error"] + words + ["-of", "csv=p=0", "\(run.path)/\(name)"]
@@ -46,7 +46,7 @@ struct `The times of a package` {
     // MARK: - Rotation
 
     @Test(arguments: [PackagingOptions.Layout.segments, .ranges])
-    func `keep the turn and the size of pictures as they are shown`(layout: PackagingOptions.Layout) async throws {
+    func `keep the rotation and the displayed size of pictures`(layout: PackagingOptions.Layout) async throws {
         let directory = TemporaryDirectory()
         let path = try await Self.film(
             directory,
@@ -129,7 +129,7 @@ struct `The times of a package` {
 
     // MARK: - Sound and pictures of different length
 
-    @Test func `of sound that outlasts the pictures are cut as those of other sound`() async throws {
+    @Test func `cuts audio that outlasts the pictures like other audio`() async throws {
         let directory = TemporaryDirectory()
         func make(_ name: String, _ size: String) async throws -> String {
             try await Self.film(
@@ -155,7 +155,7 @@ struct `The times of a package` {
     }
 
     @Test(arguments: [false, true])
-    func `of sound that begins late do not shift it`(isTransport: Bool) async throws {
+    func `does not shift audio that begins late`(isTransport: Bool) async throws {
         let directory = TemporaryDirectory()
         let path = try await Self.film(
             directory,
@@ -173,7 +173,7 @@ struct `The times of a package` {
         let durations = Self.seconds(playlist)
         #expect(durations.prefix(2) == [2, 2] && abs(durations.reduce(0, +) - 11.5) < 0.1, "\(durations)")
         #expect(try run.bytes(playlist.segments[0].uri).count > 8)
-        // what players hear begins at the same time in the playlist of sound alone and beside the pictures
+        // audio begins at the same time in the audio-only playlist and with the video
         let origin = isTransport ? 10.0 : 0
         for name in ["audio-1.m3u8", "master.m3u8"] {
             let result = try await runProcess([
@@ -223,7 +223,7 @@ struct `The times of a package` {
         var count = 1
         while try samples.next() != nil { count += 1 }
         #expect(count == 200)
-        // sound is there from the beginning, and pictures keep their place beside it
+        // audio exists from the beginning, and video keeps its position relative to it
         let pictures = try Self.playlist(run, "video-1")
         #expect(pictures.segments.map(\.isGap) == [true, false, false, false, false])
         #expect(abs(pictures.duration / .seconds(1) - 10) < 0.05)

@@ -23,7 +23,7 @@ struct `A package of transport streams` {
         return options
     }
 
-    /// What ffmpeg finds in a clear stream: the digest of each stream's packets, delimiters of pictures aside.
+    /// ffmpeg's view of a clear stream: the digest of each stream's packets, without picture delimiters.
     private static func frames(_ directory: TemporaryDirectory, _ bytes: [UInt8], _ kind: String) async throws -> String {
         let path = directory.write("clear-\(kind).ts", bytes)
         return try await checkProcess([
@@ -179,8 +179,8 @@ struct `A package of transport streams` {
         #expect(pictures == expected)
     }
 
-    /// ffmpeg decrypts the last pictures of a segment with the vector of the next one, and those of the last segment not at all: so
-    /// the one segment comes twice.
+    /// ffmpeg decrypts the last pictures of a segment with the vector of the next one, and the last segment's not at all: so the
+    /// single segment is repeated.
     @Test(arguments: [StreamingPeer.ffmpeg.rawValue, "ffmpeg"]) func `of SAMPLE-AES decodes to its source in ffmpeg`(name: String)
         async throws
     {

@@ -37,7 +37,7 @@ struct `A clear copy of a file of Common Encryption` {
         var boxes: [String] = []
         try file.forEachBox { box, _ in boxes.append("\(box.type)") }
         for name in ["senc", "sinf", "pssh", "schm", "tenc"] {
-            // as a box: behind its length
+            // as a box: after its length
             #expect(!contains(clear, Array(name.utf8)), "\(name) is left")
         }
     }

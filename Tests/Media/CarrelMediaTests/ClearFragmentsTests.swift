@@ -9,7 +9,7 @@ import ProtectedMedia
 import Testing
 
 struct `Fragments that arrive in pieces` {
-    /// The clear stream, and the samples of each track one behind the other.
+    /// The clear stream, and the concatenated samples of each track.
     private static func decrypt(
         _ stream: [UInt8],
         in pieces: Int,

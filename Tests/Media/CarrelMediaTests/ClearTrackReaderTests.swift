@@ -24,7 +24,7 @@ struct `The clear samples of a track` {
     static let files = ClearSamplesFixtures.files
 
     @Test(arguments: files)
-    func `are those of the original, whatever the protection`(fixture: ProtectedFixture) async throws {
+    func `equal the original's, whatever the protection`(fixture: ProtectedFixture) async throws {
         let file = try MP4File(BytesReader(try Fixtures.bytes("media/\(fixture.name)")))
         let digests = try Self.digests(file, try await FileProtection(file, from: fixture.keys))
         var compared = 0

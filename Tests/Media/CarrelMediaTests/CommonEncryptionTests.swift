@@ -231,7 +231,7 @@ struct `Files of Common Encryption` {
 
     @Test func `may have a chunk out of order across the blocks of a copy`() async throws {
         var movie = Movie()
-        // the samples of the last chunk lie across the first MiB, before those of the first chunks
+        // the samples of the last chunk lie across the first MiB, before the first chunks' samples
         movie.samples = Movie.samples(2, hasParts: false, [(1 << 20) - 300, 40, 50, 60, 500, 70])
         movie.perPart = 1
         movie.order = [0, 4, 1, 2, 3, 5]

@@ -12,7 +12,7 @@ enum EditedMovie {
     ///   - edits: of each track; nil keeps those it has.
     ///   - change: the times of a sample, by its number.
     /// - Returns: the file.
-    /// - Throws: `Malformed` when the file is damaged.
+    /// - Throws: `Malformed` if the file is damaged.
     static func make(
         _ bytes: [UInt8],
         kinds: [String] = ["vide", "soun"],

@@ -60,7 +60,7 @@ struct `A transport stream made of a file` {
             // ffmpeg moves pictures later where fragments have negative composition offsets: the master of both has none
             let master = try Fixtures.path("media/src/av-h264-aac.mp4")
             let expected = try await Self.start(master, "a") - Self.start(master, "v")
-            // within one frame of sound
+            // within one frame of audio
             #expect(abs(distance - expected) < 0.025, "\(distance) instead of \(expected)")
         }
     }

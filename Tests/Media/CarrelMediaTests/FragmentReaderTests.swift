@@ -7,7 +7,7 @@ import CarrelTesting
 import ProtectedMedia
 import Testing
 
-/// What a reader says of a stream, whatever the pieces of data that belong to no sample.
+/// A reader's results for a stream, without the pieces of data that belong to no sample.
 private struct Account: Equatable {
     struct Sample: Equatable {
         var track: Int
@@ -105,7 +105,7 @@ struct `A reader of fragments` {
         #expect(late.samples.map(\.sample.decodeTime) == account.samples.map(\.sample.decodeTime))
     }
 
-    @Test func `takes media data that go on to the end of the stream`() throws {
+    @Test func `takes media data that extend to the end of the stream`() throws {
         var stream = try Self.stream { $0.partsPerFragment = 9 }
         let whole = try Account(stream, splitAt: [])
         let at = try #require(stream.indices.last { stream[$0...].starts(with: Array("mdat".utf8)) })

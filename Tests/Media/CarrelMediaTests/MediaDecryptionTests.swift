@@ -31,7 +31,7 @@ struct `The decryption of a file` {
             #expect(try file.digest(of: handler) == expected)
         }
         #expect(file.tracks.allSatisfy { $0.entries.allSatisfy { $0.protection == nil } })
-        // the times are those of the protected file
+        // the times equal the protected file's
         let original = try MP4File(BytesReader(bytes))
         for track in file.tracks {
             let other = try #require(original.tracks.first { $0.id == track.id })

@@ -22,7 +22,7 @@ struct `The decryption of a playlist` {
         return sink.bytes
     }
 
-    /// What a segment has to be, in the order of the playlist.
+    /// An expected segment, in the order of the playlist.
     private struct Expected {
         var digest: String
         var size: Int
@@ -42,8 +42,8 @@ struct `The decryption of a playlist` {
     }
 
     @Test(arguments: ProtectedFixture.wholeSegments)
-    func `is its segments, one behind the other`(fixture: ProtectedFixture) async throws {
-        // the keys lie beside the playlist
+    func `equals its concatenated segments`(fixture: ProtectedFixture) async throws {
+        // the keys are next to the playlist
         let clear = try await Self.decrypt(try Fixtures.path("media/\(fixture.name)"), GivenKeys())
         let segments = try #require(fixture.entry["segments"]?.array).map {
             Expected(digest: try #require($0["plaintext_sha256"]?.string), size: try #require($0["plaintext_size"]?.int))
@@ -115,7 +115,7 @@ struct `The decryption of a playlist` {
             directory.write("\(number).m4s", Array(bytes[start...]))
             directory.write("\(key).key", movie.defaults.keyBytes)
             lines += "#EXT-X-KEY:METHOD=SAMPLE-AES-CTR,URI=\"\(key).key\"\n"
-            // some packagers name the movie again behind each key line
+            // some packagers name the movie again after each key line
             if number != 1 { lines += "#EXT-X-MAP:URI=\"init.mp4\"\n" }
             lines += "#EXTINF:9,\n\(number).m4s\n"
         }

@@ -23,7 +23,7 @@ struct `A transport stream of several parts of the media` {
         }
     }
 
-    /// What ffmpeg presents: a digest of each picture or frame of audio, and its time in seconds.
+    /// ffmpeg's presentation: a digest of each picture or frame of audio, and its time in seconds.
     private static func presented(_ path: String, _ kind: String) async throws -> [(time: Double, digest: Substring)] {
         let ffmpeg = try requirePeer("ffmpeg")
         let timing = kind == "v" ? ["-fps_mode", "passthrough", "-enc_time_base", "1:1000"] : []
@@ -124,7 +124,8 @@ struct `A transport stream of several parts of the media` {
 
     @Test func `is refused where edits last for ages, and ends no process`() async throws {
         let source = try Fixtures.bytes("media/src/av-h264-aac.mp4")
-        // units of the movie, 9 a second: the second part seems to be presented 2^63 ticks of 90 kHz behind the end of the first one
+        // units of the movie, 9 a second: the second part seems to be presented 2^63 ticks of 90 kHz after the end of the first
+        // one
         var left: Int64 = 922_337_203_685_486 - 9
         var edits = [EditList.Edit(presented: 9, from: 0)]
         while left > 0 {

@@ -7,9 +7,9 @@ import ProtectedMedia
 import Testing
 
 struct `A walk through the samples of a movie` {
-    /// Where auxiliary information and groups lie, in every way that files have.
+    /// The positions of auxiliary information and groups, in every form that occurs in files.
     @Test(arguments: `Files of Common Encryption`.schemes + `Files of Common Encryption`.parameters)
-    func `goes on from every place`(made: `Files of Common Encryption`.Made) async throws {
+    func `continues from every position`(made: `Files of Common Encryption`.Made) async throws {
         let movie = made.movie()
         let file = try MP4File(BytesReader(try movie.file()))
         let track = try #require(file.tracks.first)

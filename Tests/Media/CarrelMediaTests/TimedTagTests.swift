@@ -84,13 +84,13 @@ struct `Event messages of fragments` {
         #expect(tags.map(\.data) == [Self.tag(20, 1), Self.tag(20, 3), Self.tag(300, 2)])
         let times: [Int64] = [945_000, 922_500 + second, 1_260_000]
         #expect(tags.map(\.presentationTime) == times)
-        // each lies between samples of its time; those of a fragment come track after track
+        // each lies between samples of its time; samples of a fragment come track after track
         for tag in tags {
             let place = try #require(units.firstIndex { $0.pid == 0x1fe && $0.data == tag.data })
             let near = units[max(0, place - 8)..<min(units.count, place + 8)].filter { $0.pid != 0x1fe }
             #expect(near.contains { abs($0.decodeTime - tag.presentationTime) < 45_000 })
         }
-        // pictures and audio are those of the file without messages
+        // video and audio equal the file without messages
         let plain = try TransportUnits.list(Self.remux(try Self.file([:])))
         for pid in [UInt16(0x100), 0x101] {
             #expect(units.filter { $0.pid == pid }.map(\.data) == plain.filter { $0.pid == pid }.map(\.data))

@@ -8,7 +8,7 @@ import CarrelTesting
 import Testing
 
 struct `The times of a transport stream` {
-    /// Checks that decoding goes on in each stream, and comes before presentation; returns the units.
+    /// Checks that decoding times increase in each stream, and comes before presentation; returns the units.
     @discardableResult
     private static func check(_ bytes: [UInt8]) throws -> [AccessUnit] {
         var last: [UInt16: Int64] = [:]
@@ -86,7 +86,7 @@ struct `The times of a transport stream` {
         }
         let units = try await Self.file(late)
         #expect(units.count >= 100)
-        // the times of presentation are those of the file, from ten seconds on
+        // the presentation times equal the file's, from ten seconds
         let file = try MP4File(BytesReader(late))
         let track = try #require(file.tracks.first)
         var samples = file.samples(of: track)
@@ -108,7 +108,7 @@ struct `The times of a transport stream` {
         #expect(try await Self.file(dense).count >= 100)
     }
 
-    @Test func `go on where fragments begin another timeline`() throws {
+    @Test func `continue where fragments begin another timeline`() throws {
         let bytes = try Fixtures.bytes("media/src/video.frag.mp4")
         let first = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("moof".utf8)) }) - 4
         let units = try TransportUnits.list(Self.remux(bytes + bytes[first...]))

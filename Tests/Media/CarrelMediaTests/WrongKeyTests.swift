@@ -32,7 +32,7 @@ private struct WrongKeys: ContentKeySource {
 struct `A wrong key` {
     private static func open(_ name: String) throws -> MP4File { try MP4File(BytesReader(try Fixtures.bytes("media/\(name)"))) }
 
-    /// What each way of decrypting says.
+    /// The errors of each way of decrypting.
     private static func errors(_ file: MP4File, _ keys: some ContentKeySource, kind: String) async throws -> [any Error] {
         var errors: [any Error] = []
         var sink = BytesSink()
@@ -49,7 +49,7 @@ struct `A wrong key` {
     }
 
     @Test(arguments: ProtectedFixture.named("cenc/").filter { $0.samples("a") != nil }, [7, 0x55] as [UInt8])
-    func `of sound is noticed in every file`(fixture: ProtectedFixture, byte: UInt8) async throws {
+    func `is detected for audio in every file`(fixture: ProtectedFixture, byte: UInt8) async throws {
         let file = try Self.open(fixture.name)
         let keys = try WrongKeys(fixture, file, kind: "soun", byte: byte)
         let errors = try await Self.errors(file, keys, kind: "soun")
@@ -80,7 +80,8 @@ struct `A wrong key` {
         }
     }
 
-    /// Programs that leave the header of slices clear leave nothing to notice; ffmpeg encrypts all behind the header of a NAL unit.
+    /// Programs that leave the header of slices clear leave nothing to detect; ffmpeg encrypts everything after the header of a
+    /// NAL unit.
     @Test func `of pictures is noticed where slice headers are encrypted`() async throws {
         let fixture = try #require(ProtectedFixture.named("cenc/av-nonfrag.cenc.mp4").first)
         let file = try Self.open(fixture.name)

@@ -8,7 +8,7 @@ extension MP4File {
     /// The SHA-256 of the samples of the first track of a kind, concatenated.
     ///
     /// - Parameter kind: `v` or `a`.
-    /// - Returns: hexadecimal digits; nil when there is no such track.
+    /// - Returns: hexadecimal digits; nil if there is no such track.
     /// - Throws: what the reader throws; `Malformed`.
     package func digest(of kind: String) throws -> String? {
         guard let track = tracks.first(where: { $0.kind == kind }) else { return nil }

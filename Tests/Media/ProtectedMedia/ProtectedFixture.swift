@@ -29,7 +29,7 @@ package struct ProtectedFixture: CustomStringConvertible, Sendable {
         all.filter { fixture in prefixes.contains { fixture.name.hasPrefix($0) } }
     }
 
-    /// The SHA-256 of the samples of its picture (`v`) or sound (`a`), concatenated; nil when there is no such track.
+    /// The SHA-256 of the samples of its picture (`v`) or sound (`a`), concatenated; nil if there is no such track.
     package func samples(_ kind: String) -> String? { entry["samples"]?[kind]?["sha256_of_concatenated_samples"]?.string }
 
     /// The keys, by key id, and by track where the entry says so.

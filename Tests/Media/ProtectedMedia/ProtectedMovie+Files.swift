@@ -137,7 +137,7 @@ extension ProtectedMovie {
         return self.header(split, isClear, base: start, mediaStart: mediaStart, data, vectors) + header + media
     }
 
-    /// The `moof` box; where vectors do not lie in the media, they are in a `free` box behind the runs.
+    /// The `moof` box; if vectors are not in the media, they are in a `free` box after the runs.
     private func header(
         _ split: [[Range<Int>]],
         _ isClear: Bool,

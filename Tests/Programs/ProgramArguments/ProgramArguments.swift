@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// The arguments of a program that a test starts, limits or kills: words, and options that stand before or behind them.
+/// The arguments of a program that a test starts, limits or kills: words, and options before or after them.
 package struct ProgramArguments: Sendable {
-    /// The words that are no options, without the program's path.
+    /// The words that are not options, without the program's path.
     package let words: [String]
     private let options: Set<String>
 
@@ -28,7 +28,7 @@ package struct ProgramArguments: Sendable {
     /// Whether an option was given.
     package func has(_ option: String) -> Bool { options.contains(option) }
 
-    /// Fails writes beyond so many bytes of a file, as a full disk does.
+    /// Fails writes beyond a file size, like a full disk.
     private static func limitFiles(_ bytes: UInt) {
         signal(SIGXFSZ, SIG_IGN)
         var limits = rlimit(rlim_cur: bytes, rlim_max: .max)

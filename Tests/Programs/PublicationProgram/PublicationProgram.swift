@@ -5,12 +5,12 @@ import CarrelJSON
 import CarrelPublication
 import Glibc
 
-/// Opens a publication in a process of its own, so that a test sees how much memory that took and outlives whatever happens.
+/// Opens a publication in a separate process, so that a test can measure its memory and survives a crash.
 ///
-/// `FILE [--read] [--seconds N]`: with `--read` every resource is read to its end; after so many seconds of the processor's time the system
+/// `FILE [--read] [--seconds N]`: with `--read` every resource is read to its end; after N seconds of processor time the system
 /// ends the process. Prints one line of JSON.
-/// `--count DATABASE PUBLICATION MICROSECONDS`: uses a right of a publication from four tasks at once, 200 times each, and says before
-/// and after each use; killed after so long.
+/// `--count DATABASE PUBLICATION MICROSECONDS`: uses a right of a publication from four concurrent tasks, 200 times each, and
+/// reports before and after each use; killed after MICROSECONDS.
 @main
 struct PublicationProgram {
     static func main() async {

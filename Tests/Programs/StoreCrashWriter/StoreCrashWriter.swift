@@ -7,13 +7,12 @@ import CarrelThreads
 import Glibc
 import StorePairs
 
-/// Writes to a database and says on standard output what was acknowledged, until it is killed: by itself, when told to.
+/// Writes to a database and reports acknowledged writes on standard output, until it is killed: by itself, when told to.
 ///
 /// `StoreCrashWriter write PATH|ADDRESS WRITERS MICROSECONDS [answered]`: pairs of rows, one more for each writer each time,
-/// killed after so long, counted from its start or from the first answer.
-/// `StoreCrashWriter full PATH BYTES`: rows until no file may grow beyond so many bytes, then without that limit.
-/// `StoreCrashWriter fullgroup PATH BYTES`: one write larger than a file may be, in a group with small ones.
-/// `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after so long.
+/// killed after MICROSECONDS, counted from its start or from the first acknowledgment. `StoreCrashWriter full PATH BYTES`: rows
+/// with a file size limit of BYTES, then without it. `StoreCrashWriter fullgroup PATH BYTES`: one write larger than a file may
+/// be, in a group with small ones. `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after MICROSECONDS.
 /// `StoreCrashWriter fullblob PATH BYTES`: a blob larger than a file may be, then one without that limit.
 @main
 struct StoreCrashWriter {
@@ -37,7 +36,7 @@ struct StoreCrashWriter {
         }
     }
 
-    /// Kills this process with SIGKILL, from a thread of its own; 0 means never.
+    /// Kills this process with SIGKILL, from a dedicated thread; 0 means never.
     static func killLater(microseconds: UInt32) {
         guard microseconds > 0 else { return }
         startThread(name: "killer") {
@@ -129,7 +128,7 @@ struct StoreCrashWriter {
         await database.close()
     }
 
-    /// Does `work` so often at once, and says how often it was done or why it was not.
+    /// Runs `work` concurrently `count` times, and reports how often it succeeded or why it failed.
     static func outcomes(of count: Int, _ work: @escaping @Sendable () async throws -> Int64) async -> String {
         await withTaskGroup(of: String.self) { group in
             for _ in 0..<count {
@@ -147,7 +146,7 @@ struct StoreCrashWriter {
         }
     }
 
-    /// Lets no file of this process grow beyond so many bytes, which is like a full disk.
+    /// Limits the size of this process's files, like a full disk.
     static func limitFiles(to bytes: UInt) {
         signal(SIGXFSZ, SIG_IGN)
         var limits = rlimit(rlim_cur: bytes, rlim_max: .max)

@@ -46,7 +46,7 @@ package enum Pairs {
         return number
     }
 
-    /// Adds a row of so many bytes that belongs to nothing, for what runs out of room.
+    /// Adds an unrelated row of this size, to run out of space.
     package static func addLarge(_ number: Int64, bytes: Int, to transaction: any Transaction) throws(StoreError) {
         try transaction.run(insert, [-1, .integer(number), .text(String(repeating: "x", count: bytes))])
     }

@@ -113,7 +113,7 @@ struct ComplianceTests {
         checker.isOffline = true
         checks = try await check(license, checker)
         #expect(server.asked("register").count == 3)
-        // what nobody trusted signed leads nowhere, whatever it says
+        // links of a license without a trusted signature are never followed
         checker.isOffline = false
         checker.profiles = ProfileRegistry()
         let before = (server.asked("status").count, server.asked("license").count)
@@ -259,7 +259,7 @@ struct ComplianceTests {
         #expect(reason.contains("the database of licenses cannot be used"))
     }
 
-    @Test func `believes that a certificate was not revoked only of a list of today, complete, by its issuer`() async throws {
+    @Test func `accepts only a current, complete list by the issuer as proof that a certificate was not revoked`() async throws {
         let provider = try await TestProvider()
         let license = try await provider.license(["user": ["id": "1"]])
         let certificates = provider.certificates
@@ -305,7 +305,7 @@ struct ComplianceTests {
             checker.revocationLists = [try RevocationList(list), try RevocationList(try await provider.revocationList())]
             #expect(failures(try await check(license, checker)) == ["license.revocation"])
         }
-        // a good list says nothing of one that was given in vain
+        // a good list does not hide the failure of another one
         var checker = try checker(provider)
         let foreign = try RevocationList(try await TestProvider().revocationList())
         checker.revocationLists = [try RevocationList(try await provider.revocationList()), foreign]

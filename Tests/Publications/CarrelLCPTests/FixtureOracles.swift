@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelJSON
 import CarrelTesting
 
-/// What an independent program found in the fixtures of others: the oracles beside them.
+/// The findings of an independent program in third-party fixtures: the oracles next to them.
 struct FixtureOracles {
     private let json: JSON
 
@@ -16,7 +16,7 @@ struct FixtureOracles {
 
     subscript(group: String, name: String) -> JSON { json[group]?[name] ?? .null }
 
-    /// The license of a fixture, also where it is in a package.
+    /// The license of a fixture, also if it is in a package.
     static func license(_ name: String) async throws -> [UInt8] {
         if name.hasSuffix(".lcpl") || name.hasSuffix(".json") { return try Fixtures.bytes("readium/\(name)") }
         let unzip = try requirePeer("unzip")

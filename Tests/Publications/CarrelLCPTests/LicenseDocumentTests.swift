@@ -26,7 +26,7 @@ struct LicenseDocumentTests {
         return try LicenseDocument(JSON.object(object).write())
     }
 
-    @Test func `is taken without a hint, with times to the nanosecond, and with members that nobody knows`() throws {
+    @Test func `is accepted without a hint, with times to the nanosecond, and with unknown members`() throws {
         let license = try license { _ in }
         #expect(license.issued == Instant.parse("2026-06-01T08:00:00.123Z"))
         #expect(license.lastChange == license.issued)
@@ -70,7 +70,7 @@ struct LicenseDocumentTests {
     }
 
     @Test(arguments: ["copy", "print"], [1.5, "10", true, ["number": 1], 1e30] as [JSON])
-    func `is refused when what may be copied or printed is no whole number`(name: String, value: JSON) throws {
+    func `is refused unless the limits of copying and printing are whole numbers`(name: String, value: JSON) throws {
         #expect(throws: LCPError(.malformedLicense, "")) {
             try license { $0["rights"] = .object([name: value]) }
         }

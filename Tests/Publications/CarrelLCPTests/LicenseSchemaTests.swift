@@ -10,7 +10,7 @@ import Testing
 
 @testable import CarrelLCP
 
-/// The schemas of LCP's documents (readium/lcp-specs), and what is said of documents here.
+/// The schemas of LCP's documents (readium/lcp-specs), and the documents of these tests.
 @Suite("A license or status document by its schema")
 struct LicenseSchemaTests {
     private let directory = TemporaryDirectory()
@@ -47,7 +47,7 @@ struct LicenseSchemaTests {
         }
     }
 
-    @Test func `is one where it is received, but for one of which nobody gets a license`() async throws {
+    @Test func `match received documents, except for one that is never issued`() async throws {
         let names =
             ["edrlab-status1"]
             + ["fb-active", "fb-book-adobe", "fb-early-return", "ul-active", "ul-returned"].map { "palace/status-\($0)" }
@@ -57,7 +57,7 @@ struct LicenseSchemaTests {
             #expect(throws: Never.self, "\(name)") { try StatusDocument(documents[name] ?? []) }
         }
         let faults = try await JSONSchemas.faults(of: documents, by: "schema/lcp/status.schema.json", in: directory)
-        // what was given back leads to no license any more
+        // a returned loan no longer links to a license
         #expect(faults == ["palace/status-fb-early-return": ["/links contains"]])
     }
 

@@ -14,29 +14,29 @@ final class LicenseStatusServer: Sendable {
         var status = "ready"
         var licenseUpdated = "2026-11-01T10:00:00Z"
         var statusUpdated = "2026-11-01T10:00:00Z"
-        /// What `GET /license` answers; nil for 404.
+        /// The response of `GET /license`; nil for 404.
         var license: [UInt8]?
-        /// What renewing makes of the license, and when it was made.
+        /// The license after renewal, and its time of change.
         var renewed: (license: [UInt8], updated: String)?
-        /// What giving it back makes of the time when its status was changed.
+        /// The time of the status change after a return.
         var returned: String?
-        /// Query strings of what was asked, by route.
+        /// Query strings of received requests, by route.
         var asked: [String: [String]] = [:]
         var headers: [HTTPFields] = []
         /// Devices that registered, once each.
         var devices: [String] = []
-        /// What a route answers instead.
+        /// The failure that a route returns instead.
         var failures: [String: (status: HTTPStatus, body: String)] = [:]
         /// Further links of the status document.
         var links: [String] = []
-        /// What `GET /list.crl` answers; nil for 404.
+        /// The response of `GET /list.crl`; nil for 404.
         var list: [UInt8]?
         /// Instead of the status document.
         var statusBody: String?
     }
 
     let state = Locked(State())
-    /// Whoever registers waits here while it is closed.
+    /// Registrations wait here while it is closed.
     let gate = Gate()
     private let server: Locked<HTTPServer?> = Locked(nil)
     private let port = Locked(0)
@@ -124,7 +124,7 @@ final class LicenseStatusServer: Sendable {
     }
 }
 
-/// Where tasks wait until somebody opens it.
+/// A gate where tasks wait until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = true

@@ -193,7 +193,7 @@ struct PassphraseTests {
         await database.close()
     }
 
-    @Test func `that are asked for at once open one database, and after a failure another time`() async throws {
+    @Test func `that are requested concurrently open one database, and retry after a failure`() async throws {
         let license = try await license()
         let path = directory.file("lcp.sqlite")
         let openings = Locked(0)

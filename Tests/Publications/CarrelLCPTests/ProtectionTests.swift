@@ -116,7 +116,7 @@ struct ProtectionTests {
         #expect(publication.lcpLicense?.document.rights.end == nil)
     }
 
-    @Test func `of a profile that is not registered is closed before anybody is asked`() async throws {
+    @Test func `with an unregistered profile is closed without a prompt`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider)
         let zip = try requirePeer("zip")
@@ -161,7 +161,7 @@ struct ProtectionTests {
         #expect(person.reasons.withLock { $0.count } == 2)
     }
 
-    @Test func `asks no further when nobody waits for it any more`() async throws {
+    @Test func `stops prompting after all callers have canceled`() async throws {
         let (provider, profiles) = try await provider()
         let license = try UnverifiedLicense(try #require(try await book(provider).license))
         let asked = Locked(0)
@@ -180,7 +180,7 @@ struct ProtectionTests {
     }
 
     @Test(arguments: ["content_key", "user_key"])
-    func `whose keys are kept in another way than its profile's is closed before anybody is asked`(member: String) async throws {
+    func `with keys encrypted unlike its profile is closed without a prompt`(member: String) async throws {
         let provider = try await TestProvider()
         var document = try provider.unsigned()
         var encryption = try #require(document["encryption"]?.object)
@@ -200,7 +200,7 @@ struct ProtectionTests {
         #expect(asked.withLock { $0 } == 0)
     }
 
-    @Test func `stays closed, and is no broken file, when the user gives no passphrase`() async throws {
+    @Test func `stays closed, but is not reported as damaged, when the user gives no passphrase`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider)
         let person = Person("wrong", nil)
@@ -209,7 +209,7 @@ struct ProtectionTests {
         #expect(publication.metadata.title.description.isEmpty == false)
     }
 
-    @Test func `asks nobody unless it may`() async throws {
+    @Test func `prompts only if allowed`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider)
         let person = Person("open sesame")

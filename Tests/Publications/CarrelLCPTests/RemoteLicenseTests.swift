@@ -31,7 +31,7 @@ struct RemoteLicenseTests {
         return (server, "http://127.0.0.1:\(port)")
     }
 
-    @Test func `is renewed over HTTP and kept beside it, where the next opening finds it`() async throws {
+    @Test func `is renewed over HTTP and stored separately, where the next opening finds it`() async throws {
         let test = try await TestProvider()
         let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
             try await test.certificates.sign($0, with: "provider")
@@ -71,7 +71,7 @@ struct RemoteLicenseTests {
         #expect(directory.read("book.epub") == before)
         await status.stop()
 
-        // its own license has ended by then, and nobody but this device has the newer one
+        // its own license has ended by then, and only this device has the newer one
         clock.set(try #require(Instant.parse("2027-01-10T00:00:00Z")))
         let again = try await open(isOffline: true)
         #expect(!again.isRestricted, "\(String(describing: again.protectionError))")

@@ -92,7 +92,7 @@ struct RevocationTests {
         )
     }
 
-    @Test func `defect 2: that cannot be had keeps nobody from opening`() async throws {
+    @Test func `defect 2: opens a license without an available list`() async throws {
         let provider = try await TestProvider()
         let license = try UnverifiedLicense(try await provider.license())
         let service = try service(provider, "http://127.0.0.1:1/list.crl")
@@ -101,7 +101,7 @@ struct RevocationTests {
         await service.finishBackgroundWork()
     }
 
-    @Test func `is fetched behind the reader's back, kept, and fetched again after a week`() async throws {
+    @Test func `is fetched in the background, stored, and fetched again after a week`() async throws {
         let provider = try await TestProvider()
         let license = try UnverifiedLicense(try await provider.license())
         let list = try await provider.revocationList(["provider"])

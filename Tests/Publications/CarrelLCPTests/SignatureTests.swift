@@ -33,7 +33,7 @@ struct SignatureTests {
         #expect(throws: LCPError(.unsupportedProfile, "")) { try license.verified(by: ProfileRegistry()) }
     }
 
-    @Test func `of another profile holds where somebody registers its roots and algorithms`() async throws {
+    @Test func `of another profile is valid if its roots and algorithms are registered`() async throws {
         let license = try UnverifiedLicense(try await FixtureOracles.license("lcp/prod-profile-1.0.lcpl"))
         let anchors = try TrustAnchor.all(in: try Fixtures.bytes("readium/pki/cacert-edrlab-prod.pem"))
         func registry(_ signatures: Set<LCPSignatureAlgorithm>) -> ProfileRegistry {
@@ -70,7 +70,7 @@ struct SignatureTests {
 
     /// Certificates that their own key signed, with SHA-1, and that were good for a month or a year.
     @Test(arguments: [("sample_rsa.crt", "2014-06-01T00:00:00Z"), ("sample_ecdsa.crt", "2016-03-20T00:00:00Z")])
-    func `of a certificate of an old signer does not hold, even where somebody trusts that certificate`(
+    func `of a certificate of an old signer is invalid, even if that certificate is trusted`(
         name: String,
         time: String
     ) async throws {
@@ -108,7 +108,7 @@ struct SignatureTests {
             let license = try UnverifiedLicense(Array(changed.utf8))
             #expect(throws: LCPError(.signature, "")) { try license.verified(by: profiles) }
         }
-        // the order of members and white space between them are nobody's business
+        // the order of members and white space between them do not matter
         let reordered = try #require(JSON.parse(bytes.rawSpan).object).sorted { $0.name > $1.name }
         let pretty = JSON.object(JSONObject(reordered.map { ($0.name, $0.value) })).writePretty()
         _ = try UnverifiedLicense(pretty).verified(by: profiles)

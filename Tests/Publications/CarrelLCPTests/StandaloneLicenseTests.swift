@@ -162,7 +162,7 @@ struct StandaloneLicenseTests {
         }
     }
 
-    @Test func `that nobody trusted signed is not followed`() async throws {
+    @Test func `without a trusted signature is not followed`() async throws {
         let test = try await TestProvider()
         try await withServer { base, asked in
             var document = try test.unsigned()

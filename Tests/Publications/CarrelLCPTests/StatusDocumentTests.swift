@@ -83,7 +83,7 @@ struct LicenseValidationTests {
         )
     }
 
-    @Test func `asks nobody before the signature holds`() async throws {
+    @Test func `sends no request before the signature is verified`() async throws {
         let provider = try await TestProvider()
         var (validation, license) = try await validation(provider)
         guard case .verify = validation.start() else { return #expect(Bool(false), "it does not begin with the signature") }
@@ -148,7 +148,7 @@ struct LicenseValidationTests {
             (status: "unheard of", end: nil, updated: "2026-06-01T10:00:00Z", code: "lcp.unknown-status"),
         ] as [(status: String, end: String?, updated: String, code: String?)]
     )
-    func `believes the license where it is not older than the status, and the status otherwise`(
+    func `prefers the license if it is not older than the status, and the status otherwise`(
         _ row: (status: String, end: String?, updated: String, code: String?)
     ) async throws {
         let provider = try await TestProvider()

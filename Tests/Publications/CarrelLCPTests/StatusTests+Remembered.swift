@@ -23,7 +23,7 @@ extension StatusTests {
         #""updated":"2026-11-01T10:00:00Z","potential_rights":{"end":"13.13.2026"}"#,
         #""potential_rights":[],"events":[{"type":"revoke","timestamp":"once"}]"#,
     ])
-    func `is revoked however the times beside that are written`(members: String) async throws {
+    func `is revoked however its other times are written`(members: String) async throws {
         try await withShelf { shelf in
             server.state.withLock { state in
                 state.statusBody = #"{"id":"license-1","status":"revoked","message":"",\#(members),"links":[]}"#
@@ -129,7 +129,7 @@ extension StatusTests {
         }
     }
 
-    /// A store as an earlier version left it: how a license stands, and a newer one beside it.
+    /// A store as an earlier version left it: the state of a license, with a newer license.
     private func earlierStore(
         _ own: LicenseDocument,
         newest: Instant,

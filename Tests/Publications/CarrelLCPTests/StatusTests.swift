@@ -82,7 +82,7 @@ struct StatusTests {
             .open(asset: PublicationAsset(path: shelf.book.path), allowUserInteraction: false, credentials: "open sesame")
     }
 
-    /// The shelf's license as it is after a renewal.
+    /// The shelf's license after a renewal.
     func renewed(_ shelf: Shelf, until end: String, updated: String) async throws -> [UInt8] {
         var terms = shelf.terms
         terms.updated = updated
@@ -185,7 +185,7 @@ struct StatusTests {
         }
     }
 
-    @Test func `tells of registered devices when it was revoked, and never of none`() async throws {
+    @Test func `reports registered devices when it was revoked, and never if there are none`() async throws {
         try await withShelf { shelf in
             server.state.withLock { $0.status = "revoked" }
             let none = try await open(shelf, try service(shelf))
@@ -196,7 +196,7 @@ struct StatusTests {
         }
     }
 
-    @Test func `is renewed: the new license is in the publication, which goes on being read`() async throws {
+    @Test func `is renewed: the new license is in the publication, which stays open for reading`() async throws {
         try await withShelf { shelf in
             let new = try await renewed(shelf, until: "2027-01-15T00:00:00Z", updated: "2026-11-18T00:00:00Z")
             server.state.withLock { $0.renewed = (new, "2026-11-18T00:00:00Z") }
@@ -270,7 +270,7 @@ struct StatusTests {
             let service = try service(shelf)
             let publication = try await open(shelf, service)
             await service.finishBackgroundWork()
-            try await publication.lcpLicense?.giveBack()
+            try await returnLoan(of: publication)
             #expect(publication.lcpLicense?.status?.status == .returned)
             let again = try await open(shelf, service)
             #expect((again.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.returned")
@@ -382,7 +382,7 @@ struct StatusTests {
         }
     }
 
-    @Test func `is its own where the one beside it was changed or is signed under another root`() async throws {
+    @Test func `uses its own license if the stored one was changed or is signed under another root`() async throws {
         try await withShelf { shelf in
             let new = try await renewed(shelf, until: "2027-02-01T00:00:00Z", updated: "2026-11-10T00:00:00Z")
             var forged = new
@@ -411,7 +411,7 @@ struct StatusTests {
         }
     }
 
-    @Test func `is left as it is where the server has no newer license, whatever its clock says`() async throws {
+    @Test func `is unchanged if the server has no newer license, whatever its clock shows`() async throws {
         try await withShelf { shelf in
             server.state.withLock { $0.licenseUpdated = "2026-11-01T10:00:00.500Z" }
             let before = directory.read("book.epub")
@@ -432,7 +432,7 @@ struct StatusTests {
         }
     }
 
-    @Test func `has its newer license beside it where the publication cannot be written`() async throws {
+    @Test func `stores its newer license separately if the publication is read-only`() async throws {
         try await withShelf { shelf in
             let new = try await renewed(shelf, until: "2027-02-01T00:00:00Z", updated: "2026-11-10T00:00:00Z")
             let store = LCPStore(path: directory.file("lcp.sqlite"))
@@ -447,7 +447,7 @@ struct StatusTests {
 }
 
 extension [UInt8] {
-    /// Puts a text in the place of another of the same length, wherever that is.
+    /// Puts a text in place of another of the same length, wherever that is.
     mutating func replace(_ text: String, with other: String) {
         let (old, new) = (Array(text.utf8), Array(other.utf8))
         for start in indices where self[start...].starts(with: old) { replaceSubrange(start..<start + old.count, with: new) }

@@ -34,14 +34,14 @@ struct TestProvider {
         get throws { ProfileRegistry([.basic(adding: [try anchor])]) }
     }
 
-    /// A license that is signed.
+    /// Signs a license.
     ///
     /// - Parameters:
-    ///   - changes: members in place of those of ``unsigned(_:)``; nil for none.
-    ///   - links: besides the hint and the publication.
-    ///   - certificate: whose key signs.
+    ///   - changes: members that replace members of ``unsigned(_:)``; nil removes a member.
+    ///   - links: links in addition to the hint and the publication.
+    ///   - certificate: the signer's certificate.
     /// - Returns: the document.
-    /// - Throws: what openssl says.
+    /// - Throws: openssl's error.
     func license(
         _ changes: [String: JSON?] = [:],
         links: [JSON] = [],
@@ -131,7 +131,7 @@ struct TestProvider {
         return Base64.encode(try iv + cipherText(bytes, key, iv))
     }
 
-    /// What AES-256 makes of bytes, with PKCS#7 padding.
+    /// Encrypts bytes with AES-256 and PKCS#7 padding.
     static func cipherText(_ bytes: RawSpan, _ key: Secret, _ iv: [UInt8]) throws -> [UInt8] {
         var cipher = Optional(try AESCBCEncryptor(key: key, iv: iv))
         let room = AESCBCEncryptor.cipherLength(ofPlainLength: bytes.byteCount)

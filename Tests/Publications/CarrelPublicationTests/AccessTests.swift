@@ -17,7 +17,7 @@ struct AccessTests {
         return (0..<count).map { $0 % 3 == 0 ? UInt8.random(in: 0...63, using: &numbers) : UInt8(truncatingIfNeeded: $0 / 50) }
     }
 
-    /// What every resource promises about ranges, checked against the bytes it should have.
+    /// Checks the range behavior of a resource against its expected bytes.
     private func check(_ resource: any Resource, has bytes: [UInt8]) async throws {
         let end = Int64(bytes.count)
         #expect(try await resource.length() == end)
@@ -37,7 +37,7 @@ struct AccessTests {
         var streamed: [UInt8] = []
         try await resource.stream(pieceSize: 10_007) { piece in streamed += piece }
         #expect(streamed == bytes)
-        // many at once
+        // many concurrently
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for range in others {
                 group.addTask {
@@ -61,7 +61,7 @@ struct AccessTests {
         try await check(CachingResource(file, limit: 1000), has: bytes)
     }
 
-    /// Counts what is asked of it.
+    /// Counts its reads.
     private final class Asked: Resource {
         let link = Link(href: "data.bin")
         private let bytes: [UInt8]
@@ -116,7 +116,7 @@ struct AccessTests {
         #expect(buffering.keptByteCount > 0)
         buffering.close()
         #expect(buffering.keptByteCount == 0)
-        // what still reads gets its bytes, and leaves none behind
+        // reads in progress get their bytes, and keep none
         for start in stride(from: Int64(0), to: 1 << 20, by: 64 << 10) {
             let part = try await buffering.read(start..<start + 64 << 10)
             #expect(part == Array(bytes[Int(start)..<Int(start) + 64 << 10]))
@@ -172,7 +172,7 @@ struct AccessTests {
     }
 }
 
-@Suite("A fetcher that is made anew")
+@Suite("A fetcher that is replaced")
 struct InvalidatingFetcherTests {
     /// Notes when it is closed.
     private final class Child: Fetcher {
@@ -190,7 +190,7 @@ struct InvalidatingFetcherTests {
         func close() { events.withLock { $0.append("closed \(number)") } }
     }
 
-    @Test func `has its new child before the old one is closed, and what was got before goes on`() async throws {
+    @Test func `has its new child before the old one is closed, and keeps existing resources readable`() async throws {
         let events = Locked<[String]>([])
         let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { old in
             Child((old as? Child).map { $0.number + 1 } ?? 0, events)
@@ -215,7 +215,7 @@ struct InvalidatingFetcherTests {
         #expect(events.withLock { $0 } == ["made 1", "closed 1"])
     }
 
-    /// Its resources wait in the middle of a read; once it is closed they fail, or go on.
+    /// Its resources wait in the middle of a read; once it is closed they fail, or continue.
     private final class SlowChild: Fetcher {
         let failsWhenClosed: Bool
         private let isClosed = Locked(false)
@@ -259,7 +259,7 @@ struct InvalidatingFetcherTests {
         #expect(events.withLock { $0 } == ["made 2"])
     }
 
-    @Test func `that many make anew at once leaves every child but the last closed, once`() async throws {
+    @Test func `closes every child but the last once when it is replaced concurrently`() async throws {
         let events = Locked<[String]>([])
         let numbers = Locked<UInt8>(1)
         let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { _ in

@@ -39,14 +39,14 @@ struct OnceTests {
         #expect(count.withLock { $0 } == (1, 1))
     }
 
-    @Test func `is given up when nobody waits any more, and made anew`() async throws {
+    @Test func `is discarded when all users cancel, and computed again`() async throws {
         let (gate, _) = AsyncStream.makeStream(of: Void.self)
         let askers = (0..<3).map { _ in ask(gate) }
         for asker in askers { asker.cancel() }
         for asker in askers { await #expect(throws: ResourceError(.cancelled, "")) { try await asker.value } }
         #expect(once.made == nil)
         let (other, opened) = AsyncStream.makeStream(of: Void.self)
-        // one that nobody waits for when it asks leaves the others alone
+        // a canceled caller does not disturb the others
         let next = ask(other)
         let gone = ask(other)
         gone.cancel()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CarrelPublication
 
-@Suite("A file of sound")
+@Suite("An audio file")
 struct AudioTagTests {
     private let directory = TemporaryDirectory()
 

@@ -8,7 +8,7 @@ import Testing
 struct ChecksumTests {
     // the check value of CRC-32/ISO-HDLC
     @Test(arguments: 0...9)
-    func `is that of the catalogue of checksums, in whatever pieces`(split: Int) {
+    func `equals the catalogue's checksum, in pieces of any size`(split: Int) {
         let bytes = Array("123456789".utf8)
         var checksum = CRC32()
         checksum.update(bytes.rawSpan.extracting(0..<split))

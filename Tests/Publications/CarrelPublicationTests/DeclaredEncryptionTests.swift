@@ -29,7 +29,7 @@ struct DeclaredEncryptionTests {
         guard name == "swift-encryption-lcp.xml" else { return }
         let first = try #require(found["chapter01.xhtml"])
         #expect(first.isDeflated && first.originalLength == LengthHint(13_291))
-        // a compression that nobody knows is none
+        // an unknown compression is ignored
         #expect(found["dir/chapter02.xhtml"]?.isDeflated == false)
     }
 
@@ -65,7 +65,7 @@ struct DeclaredEncryptionTests {
         #expect(found == expected)
     }
 
-    @Test func `may be named as it is, with characters that an address escapes`() async throws {
+    @Test func `may contain unescaped characters in names`() async throws {
         let names = ["C#.xhtml", "C#2.xhtml", "why?.xhtml", "part:1.xhtml", "100%25.xhtml", "here", "mailto:none"]
         for name in names.dropLast() + ["here#part"] { directory.write(name, "text") }
         let data = (names + ["here#part"]).enumerated().map { number, name in

@@ -123,7 +123,7 @@ struct EPUBTests {
         #expect(try await fixture("dc-metadata.opf").metadata.identifier == "urn:uuid:1a16ce38-82bd-4e9b-861e-773c2e787a50")
     }
 
-    @Test func `lists its resources as they are referred to`() async throws {
+    @Test func `lists its resources as referenced`() async throws {
         let publication = try await fixture("links.opf")
         #expect(publication.readingOrder.map(\.href) == ["titlepage.xhtml", "EPUB/chapter01.xhtml"])
         #expect(publication.readingOrder[1].alternates.map(\.href) == ["EPUB/chapter01.smil"])

@@ -63,7 +63,7 @@ struct EncryptionTests {
             0..<0, 0..<1, max(0, end - 1)..<end, max(0, end - 1)..<end + 10, end..<end + 5, end + 3..<end + 90, 0..<end + 1,
             max(0, end - 17)..<end, max(0, end - 16)..<end + 16, 15..<17, 16..<16, 3..<3, 0..<Int64.max,
         ]
-        // in parallel, before anybody knows the length
+        // in parallel, before the length is known
         try await withThrowingTaskGroup(of: (Range<Int64>, [UInt8]).self) { group in
             for range in random + edges { group.addTask { (range, try await resource.read(range)) } }
             for try await (range, bytes) in group {
@@ -86,7 +86,7 @@ struct EncryptionTests {
     }
 
     @Test(arguments: [200, 4096, 70_000, 3_000_000], [nil, 5 as Int64, 1 << 60])
-    func `that was deflated is unpacked from any place, whatever length somebody declared`(
+    func `that was deflated is inflated from any position, with any declared length`(
         count: Int,
         declared: Int64?
     ) async throws {
@@ -98,7 +98,7 @@ struct EncryptionTests {
     }
 
     @Test(arguments: [0, 17, 100, 255] as [UInt8])
-    func `defect 3: whose last byte is no padding is refused, and traps nothing`(last: UInt8) async throws {
+    func `defect 3: is refused without a trap if its last byte is not padding`(last: UInt8) async throws {
         let bytes = try sealed(padded: data(47) + [last])
         let resource = try resource(bytes)
         await #expect(throws: ResourceError(.decryption, "")) { try await resource.length() }
@@ -108,7 +108,7 @@ struct EncryptionTests {
         #expect(first == Array(data(47).prefix(32)))
     }
 
-    @Test func `defect 9: is read to its end without being read whole, and by many blocks at once`() async throws {
+    @Test func `defect 9: is read to its end in pieces, and by many blocks in parallel`() async throws {
         let plain = data(5_000_003)
         let encrypted = ReadRanges(BytesResource(link, try sealed(plain)))
         let resource = AESCBCResource(encrypted, key: try contentKey(), isDeflated: false, originalLength: nil)
@@ -186,7 +186,7 @@ struct EncryptionTests {
             let path = try #require(ResourcePath(decoded: href))
             let resource = decrypted.get(Link(path))
             guard let expected = oracle["plain_sha256"]?.string else {
-                // an obscured font stays as it is stored
+                // an obscured font is unchanged
                 let stored = try await resource.read(upTo: 1 << 20)
                 #expect(Hex.encode(SHA256.hash(stored.rawSpan)) == oracle["stored_sha256"]?.string)
                 continue

@@ -32,7 +32,7 @@ struct KilledRightsTests {
             let used = try await store.used(.copy, of: publication)
             let (least, most) = (answered.map(\.amount).reduce(0, +), asked.map(\.amount).reduce(0, +))
             #expect((least...most).contains(used), "\(least) granted, \(used) counted, \(most) asked for")
-            // whoever got no answer asks again, and so may one who did
+            // a caller without a response repeats its request, and a caller with one may do so too
             for use in answered { try await repeated(use, publication, store) }
             #expect(try await store.used(.copy, of: publication) == used)
             for use in asked { try await repeated(use, publication, store) }

@@ -8,8 +8,8 @@ import Testing
 
 @testable import CarrelPublication
 
-/// A protected publication of the fixtures with what their oracles say of it. The content key is derived here as Readium LCP §5.2
-/// says, without the code that is tested.
+/// A protected publication of the fixtures with the values of its oracle. The content key is derived here according to Readium
+/// LCP §5.2, without the tested code.
 struct LCPFixture: Sendable, CustomTestStringConvertible {
     let name: String
     var testDescription: String { name }
@@ -20,7 +20,7 @@ struct LCPFixture: Sendable, CustomTestStringConvertible {
 
     var path: String { get throws { try Fixtures.path("readium/\(name)") } }
 
-    /// What the oracles say.
+    /// The oracle's values.
     var oracle: JSONObject {
         get throws {
             let bytes = try Fixtures.bytes("readium/oracles.json")

@@ -27,7 +27,7 @@ struct LicenseInjectionTests {
     private let old = Array("{\"id\":\"old\"}".utf8)
     private let new = Array("{\"id\":\"new\",\"provider\":\"https://library.example\"}".utf8)
 
-    /// What is in an archive, by name.
+    /// The contents of an archive, by name.
     private func contents(_ archive: any Resource) async throws -> [String: [UInt8]] {
         let fetcher = try await ArchiveFetcher(archive)
         var found: [String: [UInt8]] = [:]
@@ -41,7 +41,7 @@ struct LicenseInjectionTests {
         try await contents(try FileResource(Link(href: "package"), path: path))
     }
 
-    /// What three other programs say of an archive.
+    /// Checks an archive with three other programs.
     private func checkByOthers(_ path: String) async throws {
         for command in [["unzip", "-tqq"], ["7z", "t", "-bso0"], ["zip", "-T", "-q"]] {
             let result = try await runProcess([try requirePeer(command[0])] + command.dropFirst() + [path])
@@ -100,7 +100,7 @@ struct LicenseInjectionTests {
         try await checkByOthers(path)
     }
 
-    @Test func `stands in the root of a Readium package`() async throws {
+    @Test func `is in the root of a Readium package`() async throws {
         let made = try await ProtectedPublication.pdf(at: directory.file("a.lcpdf"), byteCount: 100_000, .none)
         try await LicenseInjection.inject(new, into: made.path)
         #expect(try await contents(made.path).keys.sorted() == ["license.lcpl", "manifest.json", "publication.pdf"])
@@ -139,7 +139,7 @@ struct LicenseInjectionTests {
         try await checkByOthers(path)
     }
 
-    @Test func `is put behind a program that unpacks itself, whether its offsets count that or not`() async throws {
+    @Test func `is appended to a self-extracting program, whether its offsets count that or not`() async throws {
         let path = try await makeZip("book.epub", epub)
         let archive = try #require(directory.read("book.epub"))
         directory.write("book.epub", Array("#!/bin/sh\nexit 0\n".utf8) + archive)
@@ -197,7 +197,7 @@ struct LicenseInjectionTests {
                 done += 1
             }
             let stopped = directory.write("stopped.epub", bytes)
-            // libzip, too, reads it as it is
+            // libzip can read it, too
             let archive = try Archive(path: stopped, limits: ArchiveLimits(totalBytes: 1 << 20))
             #expect(archive.entries.count == 5, "step \(number)")
         }
@@ -253,7 +253,7 @@ struct LicenseInjectionTests {
         }
     }
 
-    /// Waits until somebody waits for the lock of a file.
+    /// Waits until another process waits for a file's lock.
     private func untilAnotherWaits(for path: String) async throws {
         var status = stat()
         try #require(unsafe stat(path, &status) == 0)
@@ -266,7 +266,7 @@ struct LicenseInjectionTests {
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `waits for another writer, and goes on from what that one left`(isReplacing: Bool) async throws {
+    func `waits for another writer, and continues from its result`(isReplacing: Bool) async throws {
         let path = try await makeZip("book.epub", epub)
         let other = try ArchiveFile(path: path, isWritten: true)
         try #require(flock(other.descriptor, LOCK_EX) == 0)
@@ -307,7 +307,7 @@ struct LicenseInjectionTests {
         #expect(after == before)
     }
 
-    @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
+    @Test func `is visible to open packages after they are invalidated`() async throws {
         let path = try await makeZip("book.epub", epub)
         try await LicenseInjection.inject(old, into: path)
         let first = try await ArchiveFetcher(try FileResource(Link(href: "a"), path: path))

@@ -167,7 +167,7 @@ struct LocatingTests {
         await #expect(throws: ResourceError(.tooLarge, "")) { try await long.readAsString(upTo: 4) }
     }
 
-    @Test func `landmarks, pages and profile are those of the manifest`() {
+    @Test func `landmarks, pages and profile equal the manifest's`() {
         var manifest = Manifest(metadata: Metadata(title: "A"), readingOrder: [chapter("a.xhtml")])
         manifest.metadata.conformsTo = [.epub]
         manifest.subcollections["landmarks"] = [PublicationCollection(links: [Link(href: "a.xhtml", title: "Start")])]

@@ -22,7 +22,11 @@ struct ManualTests {
                 "Publications/CarrelLCPTests/SeedExampleTests",
             ]
         ),
-        ("sdk", ["Publications/CarrelPublicationTests/Examples/VaultProtection"]),
+        (
+            "sdk",
+            ["OpenPublication", "ListShelf", "PlayFilm", "DecryptFile"].map { "OutsideApp/Sources/\($0)/\($0)" }
+                + ["Publications/CarrelPublicationTests/Examples/VaultProtection"]
+        ),
         ("reading", ["Clients/CarrelWebReaderTests/Examples/ServePublication"]),
         ("proxy", ["Clients/CarrelProxyTests/Examples/PlayFilm"]),
     ])
@@ -38,8 +42,9 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelFoundation", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader", "CarrelVault",
-        "CarrelWebReader",
+        "CarrelFoundation", "CarrelLCP", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader",
+        "CarrelVault",
+        "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
     ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
         let catalog = "\(Repository.folder(of: product))/\(product).docc"
@@ -75,7 +80,7 @@ struct ManualTests {
         #expect(pasteboard.texts == ["words"])
     }
 
-    /// What the code says, however it is indented.
+    /// The words of code, without its indentation.
     private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     private func text(_ path: String) throws -> String {

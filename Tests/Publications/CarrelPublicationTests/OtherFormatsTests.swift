@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import Testing
@@ -44,7 +45,7 @@ struct OtherFormatsTests {
         #expect(publication.readingOrder[0].relations == ["cover"])
     }
 
-    @Test func `of sound are archives of tracks, or one file with its tags`() async throws {
+    @Test func `reads audio as archives of tracks, or one file with its tags`() async throws {
         let publication = try await open(try Fixtures.path("readium/misc/audiotest.zab"))
         #expect(publication.metadata.title == "Test Audiobook")
         #expect(publication.manifest.conforms(to: .audiobook))
@@ -200,7 +201,7 @@ struct OtherFormatsTests {
         #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
         #expect(publication.readingOrder.map(\.href) == ["index.html"])
         #expect(publication.readingOrder.first?.mediaType?.isHTML == true)
-        // of the body the titles are those of drawings
+        // titles in the body belong to drawings
         let drawn = "<link rel=publication href=#m></head><body><svg><title>No</title></svg>"
         let script = "<script id=m type='application/ld+json'>{}</script>"
         for (words, title) in [

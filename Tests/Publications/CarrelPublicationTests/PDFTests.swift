@@ -120,7 +120,7 @@ struct PDFTests {
         }
     }
 
-    @Test func `asks again until the password is right, and not where nobody may be asked`() async throws {
+    @Test func `prompts again until the password is right, and never without permission`() async throws {
         let qpdf = try requirePeer("qpdf")
         let path = directory.file("locked.pdf")
         let plain = directory.write("plain.pdf", TestPDF(pages: 1).bytes)
@@ -144,7 +144,7 @@ struct PDFTests {
         #expect((given.protectionError as? Publication.OpeningError)?.code == .cancelled)
     }
 
-    @Test func `that is locked goes on the shelf by its name, and nothing of it can be read`() async throws {
+    @Test func `that is locked is added to the shelf by its name, without readable resources`() async throws {
         let qpdf = try requirePeer("qpdf")
         let plain = directory.write("plain.pdf", TestPDF(pages: 3).bytes)
         let path = directory.file("locked.pdf")
@@ -232,7 +232,7 @@ struct PDFTests {
 
     /// In memory, and on the disk.
     @Test(arguments: [3, AnonymousFile.memoryLimit + 1])
-    func `is decrypted into a file that nobody finds and nobody changes`(length: Int64) async throws {
+    func `is decrypted into a file that is unnamed and unchangeable`(length: Int64) async throws {
         let file = try AnonymousFile(expecting: length)
         try file.append([1, 2, 3])
         let resource = try file.sealed(Link(href: "a"))
@@ -244,7 +244,7 @@ struct PDFTests {
         let shown = "/proc/self/fd/\(resource.descriptor)"
         #expect(unsafe linkat(AT_FDCWD, shown, AT_FDCWD, directory.file("stolen"), AT_SYMLINK_FOLLOW) == -1)
         if length <= AnonymousFile.memoryLimit {
-            // not to be changed through the descriptor that filled it, nor through one that is opened anew
+            // not to be changed through the descriptor that filled it, nor through a newly opened one
             let again = unsafe Glibc.open(shown, O_RDWR | O_CLOEXEC)
             for descriptor in [file.descriptor, again] {
                 #expect(unsafe pwrite(descriptor, [9], 1, 0) == -1)
@@ -261,7 +261,7 @@ struct PDFTests {
     }
 
     @Test(arguments: [("EBX_HANDLER", "Adobe ADEPT"), ("Adobe.PubSec", "an unknown technology")])
-    func `that another technology protects goes on the shelf, closed, with its name`(handler: String, name: String) async throws {
+    func `with third-party protection is added to the shelf, restricted`(handler: String, name: String) async throws {
         var pdf = TestPDF(pages: 1, others: ["<< /Filter /\(handler) /V 1 /R 3 >>"])
         pdf.trailer = "/Encrypt 4 0 R /ID [<01> <01>]"
         let publication = try await open(directory.write("Loan.pdf", pdf.bytes))

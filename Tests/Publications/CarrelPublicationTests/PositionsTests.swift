@@ -56,7 +56,7 @@ struct PositionsTests {
         #expect(publication.links(withRelation: "http://readium.org/position-list").map(\.href) == ["~readium/positions"])
     }
 
-    @Test func `are one for each page of fixed layout and each picture, and none of sound`() async throws {
+    @Test func `are one for each page of fixed layout and each picture, and none for audio`() async throws {
         let order = ["a.xhtml", "b.xhtml"].map(chapter)
         let fixed = publication(order, ["a.xhtml": 9000, "b.xhtml": 9000]) { $0.layout = .fixed }
         #expect(try await fixed.positions().map(\.locations.totalProgression) == [0, 0.5])
@@ -221,7 +221,7 @@ struct PositionsTests {
         }
     }
 
-    @Test func `a cover of sound is the picture in its tag`() async throws {
+    @Test func `the cover of an audio file is the picture in its tag`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         try await checkProcess([
             ffmpeg, "-v", "error", "-f", "lavfi", "-i", "color=red:s=16x16:d=1", "-frames:v", "1", directory.file("c.png"),

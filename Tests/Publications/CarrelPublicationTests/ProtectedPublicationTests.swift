@@ -12,7 +12,7 @@ import Testing
 
 @testable import CarrelPublication
 
-/// Opens protected publications with a content key that is known: what is left of a technology when its license is not looked at.
+/// Opens protected publications with a known content key: a technology without its license checks.
 private struct KnownKeyProtection: ContentProtection {
     let key: [UInt8]
 
@@ -78,7 +78,7 @@ struct ProtectedPublicationTests {
         }
     }
 
-    @Test func `whose encryption.xml has names that nobody escaped is read`() async throws {
+    @Test func `with unescaped names in encryption.xml is read`() async throws {
         let zip = try requirePeer("zip")
         let made = try await ProtectedPublication.epub(
             at: directory.file("book.epub"),
@@ -168,7 +168,7 @@ struct ProtectedPublicationTests {
         }
     }
 
-    @Test func `with its license beside it is opened as if it had it in it`() async throws {
+    @Test func `with a separate license opens like one with its license inside`() async throws {
         let provider = try await provider()
         let made = try await ProtectedPublication.epub(
             at: directory.file("book.epub"),
@@ -196,7 +196,7 @@ struct ProtectedPublicationTests {
             .lcp(try await provider(), LicenseProvider.Terms())
         )
         try await withServer { base, asked in
-            // longer than what is kept of the end
+            // longer than the cached end
             let padding = directory.write("padding", [UInt8](repeating: 7, count: 200_000))
             try await checkProcess([try requirePeer("zip"), "-q0", made.path, padding, "-j"])
             _ = try await open(made, PublicationAsset(url: "\(base)/book.epub"))

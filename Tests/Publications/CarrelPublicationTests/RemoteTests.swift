@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
@@ -56,7 +57,7 @@ struct RemoteTests {
         }
     }
 
-    /// Two tracks of 4 MiB in an archive, just opened; what was asked to open it is forgotten.
+    /// Two tracks of 4 MiB in an archive, just opened; the requests for opening it are cleared.
     private func tracks(_ base: String, _ asked: Locked<[String]>) async throws -> any Fetcher {
         if directory.read("tracks.zip") == nil {
             let content = ProtectedPublication.content(0..<4 << 20)
@@ -94,12 +95,12 @@ struct RemoteTests {
                 let part = try await track.read(start..<start + 100)
                 #expect(part == ProtectedPublication.content(start..<start + 100))
             }
-            // behind a header of 35 bytes
+            // after a header of 35 bytes
             #expect(asked.withLock { $0 } == starts.map { "bytes=\($0 + 35)-\($0 + 134)" })
         }
     }
 
-    /// A manifest that stands alone, and its tracks beside it on the server.
+    /// A standalone manifest, and its tracks next to it on the server.
     @Test(arguments: ["manifest.json", "relative", "absolute"])
     func `with its resources one by one is read ahead, too`(kind: String) async throws {
         let content = ProtectedPublication.content(0..<4 << 20)
@@ -197,7 +198,7 @@ struct RemoteTests {
             asked.withLock { $0 = [] }
             let part = try await comic.get("1.png").read(100_000..<100_100)
             #expect(part == Array(page[100_000..<100_100]))
-            // never all of it at once
+            // never all of it in one request
             #expect(asked.withLock { $0 }.allSatisfy { $0 != "all" })
         }
     }

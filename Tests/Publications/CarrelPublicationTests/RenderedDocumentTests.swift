@@ -69,7 +69,7 @@ struct DrawnDocumentTests {
         #expect(try size(await document.picture(of: 1, size: 800)) == [534, 800])
     }
 
-    @Test func `no longer than somebody waits for them`() async throws {
+    @Test func `stops rendering when all callers cancel`() async throws {
         // fills a large page again and again
         let content = String(repeating: "0 0 300 300 re f\n", count: 200_000)
         let slow = try await document(
@@ -85,7 +85,7 @@ struct DrawnDocumentTests {
         drawing.cancel()
         await #expect(throws: ResourceError(.cancelled, "")) { try await drawing.value }
         #expect(ContinuousClock.now - start < .seconds(5))
-        // one that nobody waits for when its turn comes is not begun
+        // a canceled request is not started when its turn comes
         let never = Task { try await slow.picture(of: 1, size: 2700) }
         never.cancel()
         await #expect(throws: ResourceError(.cancelled, "")) { try await never.value }
@@ -131,7 +131,7 @@ struct DrawnDocumentTests {
         #expect(try await outcome(flood) == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
     }
 
-    /// What pdftotext would write.
+    /// pdftotext's output.
     private func words(_ lines: String) -> PageWords {
         PageWords(
             Array(

@@ -28,7 +28,7 @@ struct ResourcePathTests {
         ("img/a.png", "OPS/text/c1.xhtml", "OPS/text/img/a.png"), ("../img/a.png", "OPS/text/c1.xhtml", "OPS/img/a.png"),
         ("#p2", "OPS/c1.xhtml", "OPS/c1.xhtml"), ("/a.png", "OPS/c1.xhtml", "a.png"), ("a.png", "c1.xhtml", "a.png"),
     ])
-    func `is resolved against the resource that it stands in`(href: String, base: String, path: String) throws {
+    func `is resolved against its containing resource`(href: String, base: String, path: String) throws {
         let base = try #require(ResourcePath(decoded: base))
         #expect(ResourcePath(href: href, relativeTo: base)?.string == path)
     }

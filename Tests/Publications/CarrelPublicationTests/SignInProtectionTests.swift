@@ -23,12 +23,12 @@ struct SignInProtectionTests {
         func save(_ bytes: [UInt8]?) { kept.withLock { $0 = bytes } }
     }
 
-    /// A server with a manifest for everybody, and chapters and a whole book for those with the token.
+    /// A server with a public manifest, and with chapters and a whole book for clients with the token.
     private final class Library: Sendable {
         let base: String
         /// The `Authorization` of every request that was not a call, or "none".
         let seen = Locked<[String]>([])
-        /// What the server takes for the right token.
+        /// The token that the server accepts.
         let token = Locked("T1")
         private let server: HTTPServer
 
@@ -107,7 +107,7 @@ struct SignInProtectionTests {
         #expect(!book.isRestricted)
         let words = try await book.get("one.xhtml").read(upTo: 100)
         #expect(words == Array("<p>words</p>".utf8))
-        // signed in: nobody is asked again, and a background import is open at once
+        // signed in: no further prompt, and a background import opens immediately
         let again = try await streamer.open(asset: asset, allowUserInteraction: false)
         #expect(!again.isRestricted)
         #expect(asked.withLock { $0.count } == 2)

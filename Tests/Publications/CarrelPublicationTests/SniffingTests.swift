@@ -30,7 +30,7 @@ struct SniffingTests {
         ("webpub.json", "application/webpub+json"), ("xhtml.unknown", "application/xhtml+xml"),
         ("zab.unknown", "application/x.readium.zab+zip"),
     ])
-    func `is seen by its bytes where its name says nothing`(name: String, mediaType: String) async throws {
+    func `is detected by its bytes if its name is unknown`(name: String, mediaType: String) async throws {
         let path = try Fixtures.path("readium/sniffing/\(name)")
         #expect(try await sniff(path).mediaType.description == mediaType)
     }
@@ -49,7 +49,7 @@ struct SniffingTests {
         #expect(try await sniff(pdf, mediaType: "application/epub+zip") == .pdf)
     }
 
-    @Test func `is what its name or its media type says where the bytes say nothing`() async throws {
+    @Test func `is detected by its name or its media type if its bytes are ambiguous`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.write("sound.m4b", [UInt8](repeating: 7, count: 64))
         #expect(try await sniff(path).mediaType.description == "audio/mp4")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelTesting
 import CarrelThreads
 import Glibc
@@ -192,7 +193,7 @@ struct StreamerTests {
         }
     }
 
-    @Test func `keeps a file open for as long as somebody can read from it, and no longer`() async throws {
+    @Test func `keeps a file open while a reader needs it, and no longer`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.write("book.epub", MadeArchive.epub().bytes)
         func isOpen() -> Bool {
@@ -209,7 +210,7 @@ struct StreamerTests {
             resource = publication.get(publication.readingOrder[0])
             publication.close()
         }
-        // what was got before goes on
+        // existing resources stay readable
         #expect(isOpen())
         #expect(try await resource?.read(upTo: 100) == Array("<html/>".utf8))
         resource = nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelStore
 import CarrelTesting
 import Testing
@@ -50,7 +51,7 @@ struct UserRightsTests {
         #expect(await rights.copy(""))
     }
 
-    @Test func `that nobody counts have none of what is forbidden left, and no limit else`() async throws {
+    @Test func `without a store have nothing left of forbidden rights, and no limit otherwise`() async throws {
         let expected: [(any UserRights, Int?, Int?)] = [
             (UnrestrictedUserRights(), nil, nil), (AllRestrictedUserRights(), 0, 0),
             (FixedUserRights(copy: true, print: false), nil, 0), (FixedUserRights(copy: false, print: true), 0, nil),
@@ -61,7 +62,7 @@ struct UserRightsTests {
         }
     }
 
-    @Test func `are told from those that allow everything, also by who makes rights and says nothing`() throws {
+    @Test func `differ from rights that allow everything, also by default`() throws {
         let store = try store()
         let limited: [any UserRights] = [
             rights(copy: 1_000_000, print: nil, store), rights(copy: nil, print: 0, store), AllRestrictedUserRights(),
@@ -74,7 +75,7 @@ struct UserRightsTests {
         for rights in all { #expect(rights.isUnlimited) }
     }
 
-    @Test func `that nobody can look up forbid: an error is not "no limit" (defect 4)`() async throws {
+    @Test func `deny access if the store fails: an error is not "no limit" (defect 4)`() async throws {
         let rights = rights(copy: 10, print: 10, BrokenStore())
         #expect(await rights.canCopy == false)
         #expect(await rights.canCopy("a") == false)
@@ -92,7 +93,7 @@ struct UserRightsTests {
     }
 
     @Test(arguments: [(0, false), (1, true), (5, true), (6, false)])
-    func `answer what is asked about, the right way round (defect 6)`(amount: Int, isAllowed: Bool) async throws {
+    func `report the requested right (defect 6)`(amount: Int, isAllowed: Bool) async throws {
         let rights = rights(copy: 5, print: 5, try store())
         #expect(await rights.canPrint(pageCount: amount) == isAllowed)
         if amount > 0 { #expect(await rights.canCopy(String(repeating: "x", count: amount)) == isAllowed) }
@@ -177,7 +178,7 @@ struct UserRightsTests {
         #expect(try await store.used(.copy, of: "a") == all + 1)
     }
 
-    @Test func `are never exceeded, however many ask at once and over however many connections`() async throws {
+    @Test func `are never exceeded, with any number of concurrent callers and connections`() async throws {
         let stores = [try store(), try store()]
         let granted = await withTaskGroup(of: Int.self) { group in
             for number in 0..<200 {

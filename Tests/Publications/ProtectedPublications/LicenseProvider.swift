@@ -3,13 +3,13 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// Issues licenses of Readium LCP's basic profile (§3, §5): whoever has the private key of a certificate.
+/// Issues licenses of Readium LCP's basic profile (§3, §5) with the private key of a certificate.
 package struct LicenseProvider: Sendable {
     /// In DER.
     package let certificate: [UInt8]
     private let sign: @Sendable ([UInt8]) async throws -> [UInt8]
 
-    /// Of every license that it issues.
+    /// The profile of every license that it issues.
     package static let profile = "http://readium.org/lcp/basic-profile"
     static let cipher = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
 
@@ -21,7 +21,7 @@ package struct LicenseProvider: Sendable {
         self.sign = sign
     }
 
-    /// What a license says. Members are written in canonical order, so that what is signed is what is written.
+    /// The content of a license. Members are written in canonical order, so that the signed text equals the written text.
     package struct Terms: Sendable {
         package var id = "0d7c9b1a-6f0e-4c51-9a36-3c1c2f1c9e77"
         package var issued = "2026-11-01T10:00:00Z"
@@ -41,13 +41,13 @@ package struct LicenseProvider: Sendable {
     /// A license for a publication.
     ///
     /// - Parameters:
-    ///   - terms: what it says.
+    ///   - terms: the content.
     ///   - key: the content key, 32 bytes.
     ///   - type: media type of the protected publication.
-    ///   - href: where it is.
-    ///   - length: its bytes; nil to say nothing of them.
+    ///   - href: the address.
+    ///   - length: the length in bytes; nil omits it.
     /// - Returns: the document.
-    /// - Throws: what signing throws.
+    /// - Throws: errors of signing.
     package func license(
         _ terms: Terms,
         key: [UInt8],

@@ -12,7 +12,7 @@ package final class PackageWriter {
     private var directory: [UInt8] = []
     private var count = 0
 
-    /// What keeps a package from being written.
+    /// The error of writing a package.
     package struct WriteError: Error {
         let number = errno
     }
@@ -29,13 +29,13 @@ package final class PackageWriter {
     /// Adds an entry.
     package func add(_ name: String, _ content: [UInt8]) throws { try add(name, under: nil, CollectionOfOne(content)) }
 
-    /// Adds an entry that comes piece by piece.
+    /// Adds an entry piece by piece.
     ///
     /// - Parameters:
-    ///   - name: of the entry.
-    ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode behind an initialization vector. Nil for the clear.
+    ///   - name: the entry's name.
+    ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode after an initialization vector. Nil for plaintext.
     ///   - pieces: the plain bytes.
-    /// - Throws: ``WriteError``, or what encrypting throws.
+    /// - Throws: ``WriteError``, or errors of encrypting.
     package func add(_ name: String, under key: Secret?, _ pieces: some Sequence<[UInt8]>) throws {
         let start = position
         let nameBytes = Array(name.utf8)

@@ -4,10 +4,11 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelZlib
 
-/// A publication of any size that this makes: encrypted as Readium LCP says (§2, §3), with its license in it; or the same in the clear.
+/// A publication of any size that this makes: encrypted as Readium LCP says (§2, §3), with its license in it; or the same in the
+/// clear.
 package struct ProtectedPublication: Sendable {
     package let path: String
-    /// Nil when it is not protected.
+    /// Nil if it is not protected.
     package let license: [UInt8]?
     /// 32 bytes.
     package let contentKey: [UInt8]
@@ -117,7 +118,7 @@ package struct ProtectedPublication: Sendable {
         )
     }
 
-    /// Of a prime length, so that a range that is off by a block or a piece does not look right.
+    /// A pattern of prime length, so that a range that is off by a block or a piece is detected.
     private static let pattern: [UInt8] = {
         var state: UInt64 = 11
         return Array("%PDF-1.7\n".utf8)
@@ -176,7 +177,7 @@ package struct ProtectedPublication: Sendable {
         return Array(member[10..<member.count - 8])
     }
 
-    /// What all kinds have in common.
+    /// The common parts of all kinds.
     private struct Maker {
         let path: String
         let protection: Protection

@@ -61,14 +61,14 @@ struct `An app's receipt` {
         #expect(read.sorted { $0.transactionID < $1.transactionID } == [month, single])
     }
 
-    /// Every way in which somebody could try.
+    /// Every kind of forgery.
     enum Forgery: CaseIterable {
         case otherRoot, noChain, ownSigner, expiredSigner, unmarkedSigner, unmarkedAuthority, authorityAsSigner
         case weakDigest, weakCertificate, detached, twoSignatures, alteredPayload, alteredSignature, future, trailing
     }
 
     @Test(arguments: Forgery.allCases)
-    func `is not believed when it is forged`(forgery: Forgery) async throws {
+    func `is refused when it is forged`(forgery: Forgery) async throws {
         let store = try await TestStore()
         let certificates = store.certificates
         let payload = Self.whole.bytes
@@ -110,7 +110,7 @@ struct `An app's receipt` {
         }
         try #require(receipt != good)
         #expect(Self.code(receipt, try Self.verifier(store)) == code)
-        // The same without the forgery is believed.
+        // The same receipt without the forgery is accepted.
         #expect(Self.code(good, try Self.verifier(store)) == nil)
     }
 
@@ -122,8 +122,8 @@ struct `An app's receipt` {
         return bytes
     }
 
-    /// Whatever byte is another one, or however much is missing: it says nothing that the store did not sign.
-    @Test func `says nothing else when any byte of it is altered`() async throws {
+    /// With any byte altered, or any part missing, no content is accepted that the store did not sign.
+    @Test func `reports only signed content when any byte of it is altered`() async throws {
         let store = try await TestStore()
         let verifier = try Self.verifier(store)
         let good = try await store.receipt(Self.whole.bytes)
@@ -184,12 +184,12 @@ struct `An app's receipt` {
             (0, StoreTransaction.Kind.nonConsumable), (1, .consumable), (2, .nonRenewing), (4, .other), (127, .other),
         ] as [(UInt8, StoreTransaction.Kind)]
     )
-    func `says of what kind a thing is`(number: UInt8, kind: StoreTransaction.Kind) throws {
+    func `reports the kind of a product`(number: UInt8, kind: StoreTransaction.Kind) throws {
         let receipt = try AppReceipt(TestReceipt(Self.now, [.single(Self.now, kind: number)]).bytes)
         #expect(receipt.transactions.map(\.kind) == [kind])
     }
 
-    @Test func `that does not say of what kind a thing is, knows it where it has an end`() throws {
+    @Test func `derives a missing kind of a product from its end`() throws {
         let bought = [TestReceipt.month(Self.now).with(1707, nil), TestReceipt.single(Self.now).with(1707, nil)]
         let receipt = try AppReceipt(TestReceipt(Self.now, bought).bytes)
         #expect(receipt.transactions.map(\.kind) == [.autoRenewable, .other])
@@ -237,7 +237,7 @@ struct `An app's receipt` {
         ]
         for (number, value) in bad { #expect(code(of(month.with(number, value))) == .malformed, "\(number) \(value)") }
         for bytes in [[], [0x31], [0x30, 0], [0x31, 1, 0], [0x31, 2, 0x30, 0]] as [[UInt8]] { #expect(code(bytes) == .malformed) }
-        // Attributes that nobody asks for may be anything, and there may be many.
+        // Attributes that are not used may contain anything, and there may be many.
         let more = (0..<50).map { (number: 5000 + $0 % 3, value: [0xff, UInt8($0)]) }
         var odd = month
         odd.attributes += more

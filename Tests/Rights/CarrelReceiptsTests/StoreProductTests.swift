@@ -72,7 +72,7 @@ struct `What a store's product means` {
         ("coins", StoreTransaction.Kind.consumable), ("season", .nonRenewing), ("coins", .other), ("sub.x", .nonRenewing),
         ("for-good", .consumable),
     ])
-    func `is unknown where it is used up, or nobody knows its end`(product: String, kind: StoreTransaction.Kind) {
+    func `is unknown if it is consumed, or its end is unknown`(product: String, kind: StoreTransaction.Kind) {
         let error = #expect(throws: ReceiptError.self) {
             try Self.products.grant(of: Self.transaction(product, kind, days: nil))
         }

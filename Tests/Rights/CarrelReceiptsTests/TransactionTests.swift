@@ -43,7 +43,7 @@ struct `A signed transaction` {
         #expect(try Self.verifier(store).transaction(text, at: Self.now) == expected)
     }
 
-    /// Every way in which somebody could try.
+    /// Every kind of forgery.
     enum Forgery: CaseIterable {
         case otherRoot, noChain, onlySigner, expiredSigner, earlySigner, unmarkedSigner, unmarkedAuthority, signerAsAuthority
         case markedBystander, longChain
@@ -51,7 +51,7 @@ struct `A signed transaction` {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `is not believed when it is forged`(forgery: Forgery) async throws {
+    func `is refused when it is forged`(forgery: Forgery) async throws {
         let store = try await TestStore()
         let certificates = store.certificates
         let payload = TestStore.month(Self.now)
@@ -106,7 +106,7 @@ struct `A signed transaction` {
         let error = #expect(throws: ReceiptError.self) { try Self.verifier(store).transaction(text, at: Self.now) }
         let code: ReceiptError.Code? = forgery == .noCertificates ? .malformed : .untrusted
         #expect(error?.code == code, "\(String(describing: error))")
-        // The same without the forgery is believed.
+        // The same transaction without the forgery is accepted.
         let good = try await store.sign(payload)
         _ = try Self.verifier(store).transaction(good, at: Self.now)
     }
@@ -199,7 +199,7 @@ struct `A signed transaction` {
             let error = await #expect(throws: ReceiptError.self) { _ = try await notification([:], changed) }
             #expect(error?.code == code)
         }
-        // A transaction is no notification, and the other way round.
+        // A transaction is not a notification, and vice versa.
         #expect(throws: ReceiptError.self) { try verifier.notification(inner, at: Self.now) }
     }
 }

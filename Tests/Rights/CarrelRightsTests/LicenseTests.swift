@@ -294,7 +294,7 @@ struct `An evaluation` {
 
     func evaluation(_ certainty: TrustedClock.Certainty) -> Evaluation { evaluation(at: .zero, certainty) }
 
-    @Test func `starts no rental in a time that may be wrong, and none of the future goes on`() {
+    @Test func `starts no rental while the clock may be wrong, and continues none from the future`() {
         let rental = record { ($0.notAfter, $0.playbackSeconds) = (Self.start + .seconds(90 * 86_400), 100) }
         let far = evaluation(at: .seconds(40 * 86_400), .farAhead).perform(.play, rental)
         #expect(far.result.reason == .clockRollback && far.record == rental)

@@ -80,7 +80,7 @@ struct `A trusted clock` {
         #expect(clock.signed == nil, "a time counts only with the time since the boot")
     }
 
-    @Test func `whose time since the boot went back is that of another boot`() {
+    @Test func `treats a decreased time since boot as another boot`() {
         #expect(Self.signed().read(on: Self.host(.zero, since: .seconds(99))).certainty == .estimated)
     }
 

@@ -42,7 +42,7 @@ struct `The answers to apps` {
         #expect(text(SubscriptionAnswer(.stale).write()) == "<subscription state=\"stale\"/>")
     }
 
-    @Test func `stay well-formed whatever strangers put into them`() async throws {
+    @Test func `stay well-formed with any untrusted text`() async throws {
         var generator = SystemRandomNumberGenerator()
         let alphabet: [Unicode.Scalar] = [
             "<", "&", "\"", "'", ">", "]", "-", "\0", "\u{1}", "\u{b}", "\t", "\n", "\r", "é", "\u{202e}", "😀", "\u{fffe}",

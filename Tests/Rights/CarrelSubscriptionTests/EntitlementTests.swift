@@ -108,7 +108,8 @@ struct `What an account may read` {
         #expect(row.entitlement.verdict(on: products[row.product], of: products, at: at(row.day)) == row.verdict)
     }
 
-    /// What the account is told beside single products: whether a plan runs, whether it has everything, whether there is a list.
+    /// The account's entitlements in addition to single products: whether a plan runs, whether it has everything, whether there
+    /// is a list.
     @Test(
         arguments: [
             (Entitlement(), 50, false, false, false), (everything, 9, false, false, false), (everything, 10, true, true, false),

@@ -80,7 +80,7 @@ struct `The answer without the upstream system` {
         #expect(!policy.mayRepeat(Self.now, of: nil, at: Self.now))
     }
 
-    @Test func `is opened so often a minute`() {
+    @Test func `is opened a limited number of times a minute`() {
         var cap = PerMinuteLimiter(3)
         let minutes = [0, 0, 0, 0, 1, 1, 1, 1, -1, -1]
         let taken = minutes.map { cap.take(at: Self.now + .seconds(60 * $0)) }

@@ -177,7 +177,7 @@ struct `A license message` {
         }
     }
 
-    /// What a writer must not write.
+    /// Messages that a writer must refuse.
     private static let changes: [@Sendable (inout LicenseMessage) -> Void] = [
         { $0.communicationKeyID = KeyID(label: "a") }, { $0.id = "" }, { $0.expiresAt = $0.startsAt },
         { $0.entitlement.playDuration = 1 },

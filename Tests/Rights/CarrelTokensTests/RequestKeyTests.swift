@@ -33,7 +33,7 @@ struct `The keys of a request for a token` {
         #expect(try Self.contents(["contentId": "cid:x", "kid": "^a label é"]).map(\.keyID) == [KeyID(label: "a label é")])
     }
 
-    @Test func `are those of the key store where an id is alone`() throws {
+    @Test func `are the key store's if an id has no other keys`() throws {
         let content = try #require(try Self.contents(["kid": Self.kid]).first)
         #expect(content.key == nil && content.contentID == "urn:marlin:kid:" + Self.kid)
     }

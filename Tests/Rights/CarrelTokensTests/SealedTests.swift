@@ -103,7 +103,7 @@ struct `A sealed token` {
         #expect(throws: RightsError(.token)) { try token.open(as: .ms3, keys: TokenSamples.keys, at: Self.now) }
     }
 
-    @Test func `has no bytes behind its rules`() throws {
+    @Test func `has no bytes after its rules`() throws {
         for keys in [[0], [UInt8](repeating: 0, count: 16)] as [[UInt8]] {
             let token = try Self.seal(Self.good, keys: keys)
             #expect(throws: RightsError(.token)) { try token.open(as: .ms3, keys: TokenSamples.keys, at: Self.now) }

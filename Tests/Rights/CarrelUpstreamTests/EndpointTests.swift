@@ -3,7 +3,7 @@
 import CarrelUpstream
 import Testing
 
-struct `The addresses of a system upstream` {
+struct `The addresses of an upstream system` {
     @Test(arguments: [
         "http://subs.example.org/", "ftp://127.0.0.1/", "http://127.0.0.1.example.org/", "http://127.0.0.1@example.org/",
         "https://user:secret@example.org/", "https:///sign_in", "/sign_in", "https://{token}/", "https://example.org/{secret}",

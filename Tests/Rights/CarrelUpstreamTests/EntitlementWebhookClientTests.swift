@@ -51,7 +51,7 @@ struct `The entitlement webhook` {
         #expect(sent["Carrel-Signature"] == "t=1800000000,v1=\(expected)")
     }
 
-    @Test func `has a signature that anybody can check`() async throws {
+    @Test func `has a publicly verifiable signature`() async throws {
         let key = HMACSHA256(key: Self.secret)
         let signature = EntitlementWebhookClient.signature(
             of: Array("{}".utf8),

@@ -97,7 +97,7 @@ struct `An app password` {
         return answer.status == 200 ? "alice" : nil
     }
 
-    @Test func `stops at once when it is revoked, when it ends, and while its account is suspended`() async throws {
+    @Test func `stops immediately when it is revoked, when it ends, and while its account is suspended`() async throws {
         let (test, account, order) = try await service()
         let passwords = test.service.appPasswords
         let (made, text) = try await passwords.create(for: account, name: "a", scopes: [.sync], by: operatorActor)
@@ -118,7 +118,7 @@ struct `An app password` {
         #expect(try await self.account(test, order, text) != nil)
         try await passwords.revoke(made.id, of: account, by: operatorActor)
         #expect(try await self.account(test, order, text) == nil)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.about = account.id
         let actions = try await test.service.audit.list(filter).map(\.action)
         #expect(
@@ -158,7 +158,7 @@ struct `An app password` {
         #expect(try await seen() == test.clock.now)
     }
 
-    @Test func `has a name that fits into a list, an end that is to come, and 49 others beside it at most`() async throws {
+    @Test func `has a name that fits into a list, an end in the future, and at most 49 others`() async throws {
         let (test, account, _) = try await service()
         let (passwords, now) = (test.service.appPasswords, test.clock.now)
         func make(_ name: String, until end: Instant? = nil) async throws -> AppPassword {

@@ -37,7 +37,7 @@ struct `Who calls` {
         #expect(try await page.call(.post, "/admin/v1/accounts", ["name": "three"]).status == 201)
         #expect(try await page.call(.post, "\(account)/reset-links", [:]).status == 201)
         func actor(_ action: String, of name: String) async throws -> String? {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             (filter.action, filter.about) = (action, try await test.service.accounts.find(named: name)?.id)
             return try await test.service.audit.list(filter).first?.actor
         }
@@ -49,7 +49,7 @@ struct `Who calls` {
         #expect(try await actor("account.reset-link", of: "reader") == member)
     }
 
-    @Test func `and has a key that is none, or no more, is nobody`() async throws {
+    @Test func `and has an invalid or revoked key is anonymous`() async throws {
         let test = try await service()
         _ = try await test.service.accounts.findOrCreate(named: "alice")
         for value in ["Bearer", "Bearer ", "Bearer x", "bearer cs_x", "Basic eDp5", "Token x", ""] {
@@ -71,7 +71,7 @@ struct `Who calls` {
         #expect(try await told("bAsIc eDp5") == "this name and app password do not give access to this")
     }
 
-    @Test func `and is a guest sees the guest account's shelf, and nobody's where it is suspended or not there`() async throws {
+    @Test func `and is a guest sees the guest account's shelf, or none if it is suspended or missing`() async throws {
         let test = try await service { $0.guestAccount = "alice" }
         #expect(try await test.call(.get, "/v1/shelf").status == 401)
         let order = try await test.order()

@@ -23,7 +23,7 @@ struct `The slots of an account's devices` {
         return test
     }
 
-    /// Signs in a minute later; nil when there is no slot.
+    /// Signs in a minute later; nil if there is no slot.
     private func signIn(_ device: String, _ test: TestService) async throws -> String? {
         test.clock.advance(by: .seconds(60))
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
@@ -125,8 +125,8 @@ struct `The slots of an account's devices` {
         #expect(try await signIn("tablet", test) != nil, "support has excused it")
     }
 
-    /// That support ended a session counted as a departure of its reader's.
-    @Test func `that support frees by ending a session are another device's at once, and those of an owner for a day`()
+    /// A session ended by support once counted as a departure of its reader.
+    @Test func `are free immediately when support ends a session, and for their owner after a day`()
         async throws
     {
         let test = try await service(limit: 1)
@@ -149,7 +149,7 @@ struct `The slots of an account's devices` {
         #expect(try await signIn("watch", test) != nil)
     }
 
-    @Test func `are free when nobody has used them for as long as a session lasts`() async throws {
+    @Test func `are free when they were unused for the length of a session`() async throws {
         let test = try await service(limit: 1)
         let phone = try #require(try await signIn("phone", test))
         test.clock.advance(by: .seconds(100 * 24 * 3600))

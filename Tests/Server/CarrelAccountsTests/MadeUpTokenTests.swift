@@ -10,7 +10,7 @@ import CarrelStore
 import Testing
 
 @Suite(.onBothDatabases)
-struct `A token that somebody made up` {
+struct `An invented token` {
     /// It is well-formed: its checksum needs no key.
     private func token() -> String {
         let random = Random.bytes(32)

@@ -15,12 +15,12 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What ends with a password, and what ends with a session that may be stolen.
+/// The access that ends with a password, and with a possibly stolen session.
 @Suite(.onBothDatabases)
-struct `An account that somebody else got into` {
+struct `A compromised account` {
     private let actor = AuditActor("operator")
 
-    /// Everything by which somebody may be in.
+    /// Every kind of access to an account.
     private struct Inside {
         let test: TestService
         let account: Account
@@ -102,7 +102,7 @@ struct `An account that somebody else got into` {
     }
 
     @Test(arguments: ["the operator", "a link"])
-    func `is nobody's after a new password by others`(who: String) async throws {
+    func `is removed by a new password from others`(who: String) async throws {
         let inside = try await Inside()
         if who == "a link" {
             let (path, fresh) = ("/reset/\(inside.resetLink)", "an+altogether+other+one")
@@ -152,7 +152,7 @@ struct `An account that somebody else got into` {
     }
 
     @Test(arguments: ["sign_out", "renew_token", "verify_subscription"])
-    func `takes nobody else's links along, though its session is from before sessions had families`(call: String) async throws {
+    func `ends no other account's links, though its session is from before sessions had families`(call: String) async throws {
         let inside = try await Inside()
         let test = inside.test
         let bob = try await test.service.desk.create("bob", password: StaffPage.password, by: actor)

@@ -12,7 +12,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What readers, and staff for them, see and change of devices and of what was listened to.
+/// Views and changes of devices and listening history, by readers and by staff for them.
 @Suite(.onBothDatabases)
 struct `A reader's devices and history` {
     private let password = "correct horse battery"
@@ -61,7 +61,7 @@ struct `A reader's devices and history` {
         #expect(try await test.send(.patch, own, body: ["name": "mine"]).status == 401)
     }
 
-    @Test func `are all signed out at once by staff, as their owner signs out all others`() async throws {
+    @Test func `are all signed out immediately by staff, like by their owner`() async throws {
         let (test, account, session) = try await service()
         try await signIn(test, "telephone")
         let bob = try await test.service.desk.create("bob", by: AuditActor("operator"))

@@ -19,10 +19,10 @@ struct `A chosen password` {
     }
 
     private func service() async throws -> TestService {
-        try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
     }
 
-    @Test func `has 8 to 256 characters, and is none of the most common`() async throws {
+    @Test func `has 8 to 256 characters, and is not among the most common`() async throws {
         let test = try await service()
         let cases: [(password: String, status: Int)] = [
             ("q7!zK2x", 400), ("q7!zK2xv", 201), (String(repeating: "é", count: 256), 201),

@@ -12,7 +12,7 @@ import CarrelServerTesting
 import CarrelTesting
 import Testing
 
-/// Who may do what: the table of the house, once more, by hand.
+/// The permissions of roles: our table again, by hand.
 struct `Roles` {
     /// owner, admin, support, service, reader
     private static let table: [(permission: Permission, allowed: String)] = [
@@ -30,13 +30,13 @@ struct `Roles` {
         }
     }
 
-    @Test func `all stand in the table`() {
+    @Test func `are all listed in the table`() {
         #expect(Set(Self.table.map(\.permission)) == Set(Permission.allCases))
         #expect(Set(Self.order) == Set(Role.allCases).subtracting([.portal]))
         #expect(Role.portal.permissions == [.issueTokens])
     }
 
-    @Test func `are documented as they are`() async throws {
+    @Test func `have accurate documentation`() async throws {
         let text = try await checkProcess(["cat", "\(Repository.path)/docs/admin.md"])
         var documented: [String: [Bool]] = [:]
         for row in text.split(separator: "\n") where row.hasPrefix("| `") {
@@ -50,7 +50,7 @@ struct `Roles` {
         #expect(documented == Dictionary(uniqueKeysWithValues: known))
     }
 
-    /// What each role gets from the API: a call, and who may make it.
+    /// The API calls and the roles that may make them.
     private static let calls: [(method: HTTPMethod, target: String, body: JSON?, allowed: String)] = [
         (.get, "/admin/v1/accounts", nil, "oas"), (.post, "/admin/v1/accounts", ["name": "new"], "oas"),
         (.get, "/admin/v1/plans", nil, "oas"), (.post, "/admin/v1/plans", ["name": "new"], "oa"),
@@ -74,7 +74,7 @@ struct `Roles` {
         }
     }
 
-    @Test func `nobody but an owner changes the account of staff`() async throws {
+    @Test func `only an owner changes the account of staff`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         let owner = try await test.staffPage(.owner)
         let account = try #require(owner.account)

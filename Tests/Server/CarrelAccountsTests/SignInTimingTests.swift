@@ -3,6 +3,7 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
+import CarrelPasswords
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore
@@ -18,7 +19,7 @@ struct `The time that signing in takes` {
     }
 
     @Test func `does not tell who has an account`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let actor = AuditActor("operator")
         _ = try await test.service.desk.create("alice", password: "correct horse battery", by: actor)
         let suspended = try await test.service.desk.create("suspended", password: "correct horse battery", by: actor)

@@ -13,7 +13,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What the administrator's page asks, beyond who may ask it.
+/// The requests of the administrator's page, apart from permissions.
 @Suite(.onBothDatabases)
 struct `The administrator's page` {
     private func service(_ hasCannedUsers: Bool = false) async throws -> (TestService, StaffPage) {
@@ -69,7 +69,7 @@ struct `The administrator's page` {
         #expect(try await page.call(.get, "/admin/v1/audit?outcome=maybe").status == 400)
     }
 
-    @Test func `lists everybody's sessions and ends them`() async throws {
+    @Test func `lists all sessions and ends them`() async throws {
         let (test, page) = try await service()
         let reader = try await test.service.accounts.findOrCreate(named: "reader")
         test.clock.advance(by: .seconds(1))

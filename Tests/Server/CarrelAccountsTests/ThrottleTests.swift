@@ -13,14 +13,14 @@ import CarrelStore
 import Testing
 
 @Suite(.onBothDatabases)
-struct `Whoever guesses passwords` {
+struct `A password guesser` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
     private enum Answer: Equatable { case token, wrong, throttled, busy, other(String) }
 
     private func service(cost: Argon2id.Parameters = .init(memory: 64, passes: 1)) async throws -> TestService {
-        let test = try await TestService { $0.passwordCost = cost }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = cost }
         _ = try await test.service.desk.create("alice", password: password, by: staff)
         return test
     }
@@ -43,8 +43,8 @@ struct `Whoever guesses passwords` {
         return .other(reply.xml)
     }
 
-    private func refusals(_ test: TestService, _ reason: String) async throws -> [Audit.Entry] {
-        var filter = Audit.Filter()
+    private func refusals(_ test: TestService, _ reason: String) async throws -> [AuditEntry] {
+        var filter = AuditFilter()
         filter.action = "session.start"
         filter.outcome = .refused
         filter.limit = 1000
@@ -126,7 +126,7 @@ struct `Whoever guesses passwords` {
     }
 
     @Test func `over many names is slowed down as the operator says: a school may share an address`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.signInNetworkLimit = 90
         }
@@ -135,7 +135,7 @@ struct `Whoever guesses passwords` {
         test.clock.advance(by: .milliseconds(667))
         #expect(try await attempt(test, "x", name: "one more") == .wrong)
         #expect(try await attempt(test, "x", name: "another") == .throttled)
-        let strict = try await TestService {
+        let strict = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.signInNetworkLimit = 1
         }
@@ -175,14 +175,14 @@ struct `Whoever guesses passwords` {
         #expect(try await attempt(test, password, from: "2001:db8:0:f001::1") == .token)
     }
 
-    @Test func `goes on waiting after a restart`() async throws {
+    @Test func `still waits after a restart`() async throws {
         let test = try await service()
         for number in 1...5 { #expect(try await attempt(test, "wrong \(number)") == .wrong) }
         let again = try await CarrelService.open(test.service.home, database: test.service.database, clock: test.clock)
         #expect(try await attempt(test, password, at: again) == .throttled)
     }
 
-    @Test func `while too many wait leaves nothing behind`() async throws {
+    @Test func `leaves nothing stored while too many wait`() async throws {
         let test = try await service(cost: .init(memory: 16_384, passes: 2))
         let answers = await withTaskGroup(of: Answer.self) { group in
             for number in 0..<200 {
@@ -200,7 +200,7 @@ struct `Whoever guesses passwords` {
     // MARK: The same again
 
     @Test(arguments: ["alice", "nobody"])
-    func `with the same wrong password is answered from memory, and takes nobody's turn`(name: String) async throws {
+    func `with the same wrong password is answered from memory, without taking a turn`(name: String) async throws {
         let test = try await service()
         var answers: [Answer] = []
         for _ in 1...65 { answers.append(try await attempt(test, "the old one", name: name)) }
@@ -214,7 +214,7 @@ struct `Whoever guesses passwords` {
         #expect(try await attempt(test, "the old one", name: name) == .wrong)
     }
 
-    @Test func `with the same wrong password counts for the network where nobody remembers it`() async throws {
+    @Test func `with the same wrong password counts for the network if it is not cached`() async throws {
         let test = try await service()
         for _ in 1...30 {
             let fresh = try await CarrelService.open(test.service.home, database: test.service.database, clock: test.clock)
@@ -321,7 +321,7 @@ struct `Whoever guesses passwords` {
         #expect(try await clear(test, ["all": true]).status == 200)
         #expect(try await count(test) == 0)
         #expect(try await attempt(test, "z", name: "carol", from: "203.0.113.1") == .wrong)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "throttle.clear"
         let entries = try await test.service.audit.list(filter)
         #expect(entries.map(\.reason).sorted() == ["account", "all", "network", "network"])
@@ -337,7 +337,7 @@ struct `Whoever guesses passwords` {
     // MARK: Devices
 
     @Test(arguments: ["192.0.2.1", "2001:db8::1"])
-    func `beside a device that signed in before does not lock it out`(address: String) async throws {
+    func `does not lock out a device that signed in before`(address: String) async throws {
         let test = try await service()
         func phone(_ word: String) async throws -> Answer { try await attempt(test, word, device: "phone", from: address) }
         #expect(try await phone(password) == .token)

@@ -102,7 +102,7 @@ struct `A session's token` {
         test.clock.advance(by: .milliseconds(599_999))
         let states = [try await state(first), try await state(second)]
         #expect(states == ["stale", "inactive"])
-        // The old one is used once more after its grace: whoever has it may be a thief, so both end.
+        // The old one is used once more after its grace: the client may be a thief, so both end.
         test.clock.advance(by: .milliseconds(1))
         #expect(try await state(first) == "stale")
         #expect(try await state(second) == "stale")
@@ -121,7 +121,7 @@ struct `A session's token` {
         #expect(try await seen() == [start + day])
     }
 
-    @Test func `ends with its session, by whoever has the account, and no other's does`() async throws {
+    @Test func `ends with its session, for any holder of the account, and no other's does`() async throws {
         let (test, account, token) = try await service()
         let (other, theirs) = (try await test.service.accounts.issueSession(for: account), test.service.accounts.sessions)
         let bob = try await test.service.desk.create("bob", by: operatorActor)
@@ -133,7 +133,7 @@ struct `A session's token` {
         try await theirs.end(family, of: bob, isOwner: true, by: operatorActor)
         let statuses = [try await status(test, token), try await status(test, other), try await status(test, bobs)]
         #expect(statuses == [200, 200, 401])
-        let ends = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "session.end" }
+        let ends = try await test.service.audit.list(AuditFilter()).filter { $0.action == "session.end" }
         #expect(ends.map(\.subject) == [family])
         await #expect(throws: ServerError.self) { try await theirs.end(family, of: bob, isOwner: true, by: operatorActor) }
     }

@@ -13,7 +13,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What is in a file is pruned, and both are verified.
+/// Archived entries are pruned, and both file and log are verified.
 @Suite(.onBothDatabases)
 struct `An archive of the audit log` {
     private let local = Peer.local(userID: 0)
@@ -22,7 +22,7 @@ struct `An archive of the audit log` {
 
     /// A log of ten entries, a day apart, and a page.
     private func service() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(with: .administration)
         try await fill(test, "a")
         for number in 0..<100 {
             let actor = AuditActor("someone", requestID: "request-\(number)")
@@ -62,25 +62,25 @@ struct `An archive of the audit log` {
         return try JSON.parse(answer.rawSpan)
     }
 
-    /// What the fuzzer starts from: were it no archive, the fuzzer would mutate what is refused at the first look.
+    /// The fuzzer's seed: if it were not an archive, the fuzzer would only mutate input that is refused immediately.
     @Test func `is what its fuzz target begins with`() throws {
         guard Engine.current == .sqlite else { return }
         let corpus = try #require(Fixtures.bytes(at: "\(Repository.path)/Fuzz/AuditArchiveFuzz/corpus/archive"))
         let lines = try lines(corpus)
         #expect(lines.count == 4 && lines[0]["format"]?.string == AuditArchive.format)
-        #expect(AuditArchive.mark(lines[0]["after"])?.number == 4)
-        let rows = lines[1...2].compactMap { AuditArchive.Row($0) }
+        #expect(AuditHead.Mark(lines[0]["after"])?.number == 4)
+        let rows = lines[1...2].compactMap { SealedAuditRow($0) }
         #expect(rows.map(\.json) == Array(lines[1...2]))
-        #expect(AuditArchive.mark(lines[3]["end"]) == rows.last?.mark)
+        #expect(AuditHead.Mark(lines[3]["end"]) == rows.last?.mark)
         let page = try #require(lines[2]["page"]?["entries"]?.string.flatMap { CarrelBytes.Base64.decode($0) })
         let entries = try AuditPage.entries(in: page, of: lines[2]["id"]?.string ?? "")
         #expect(entries.map(\.actor) == ["alice", "bob"])
         let key = HMACSHA256(key: Secret([UInt8](repeating: 7, count: 32)))
         let chain = AuditChain(key: key, head: AuditHead(path: "/nonexistent"))
-        for row in rows { #expect(try chain.count(row, after: AuditArchive.mark(lines[0]["after"])) == nil) }
+        for row in rows { #expect(try chain.count(row, after: AuditHead.Mark(lines[0]["after"])) == nil) }
     }
 
-    /// Where a file ends.
+    /// The end of a file.
     private func end(_ file: [UInt8]) throws -> (place: JSON, number: Int) {
         let rows = try lines(file)
         let last = try #require(rows.last)
@@ -98,7 +98,7 @@ struct `An archive of the audit log` {
         try await test.service.database.read { try $0.rows(Self.rows, []).compactMap { try $0.integerIfPresent(0) } }
     }
 
-    @Test func `is verified by itself, and joins the log that goes on behind it`() async throws {
+    @Test func `is verified by itself, and joins the log that continues after it`() async throws {
         let test = try await service()
         let file = try await archive(test)
         let rows = try lines(file)
@@ -163,19 +163,19 @@ struct `An archive of the audit log` {
         #expect(try await test.service.database.read { try $0.rows(SQL("SELECT id FROM audit_pages"), []).isEmpty })
         #expect(try await audit.verify() == .intact(count: left.count))
         #expect(try await verify(try lines(first), test)["joins"] == true, "the log begins where the archive ends")
-        // What comes is sealed behind it, and the next archive goes on from the first.
+        // New entries are sealed after it, and the next archive continues from the first.
         try await fill(test, "c")
         let second = try lines(try await archive(test))
         let place = try end(first).place
         #expect(second[0]["after"] == place)
         let found = try await verify(second, test)
         #expect(found["intact"] == true && found["joins"] == true)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "audit.prune"
         #expect(try await audit.list(filter).map(\.reason) == [String(archived)])
     }
 
-    @Test func `leaves a log that is pruned to its end, which goes on`() async throws {
+    @Test func `leaves a log that is pruned to its end, and continues`() async throws {
         let test = try await service()
         let audit = test.service.audit
         let file = try await archive(test)
@@ -190,7 +190,7 @@ struct `An archive of the audit log` {
             Issue.record("the chain is broken")
             return
         }
-        // Another process, and a home that saw the log long before it was pruned, go on too.
+        // Another process, and a home that saw the log long before it was pruned, continue too.
         AuditHead(path: test.service.home.auditHeadPath).forget()
         try AuditHead(path: test.service.home.auditHeadPath).write(.init(number: 2, seal: [1]))
         let other = try await test.another()
@@ -233,7 +233,7 @@ struct `An archive of the audit log` {
         test.clock.advance(by: day + day)
         await #expect(throws: ServerError.self) { try await test.service.audit.prune(olderThan: day) }
         #expect(try await numbers(test).first == 1)
-        // Nobody but the operator archives.
+        // Only the operator archives.
         let page = try await test.staffPage(.owner)
         #expect(try await page.call(.get, "/admin/v1/audit/archive").status == 403)
         #expect(try await page.call(.post, "/admin/v1/audit/archived", made).status == 403)

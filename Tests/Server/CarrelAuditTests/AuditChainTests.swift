@@ -13,11 +13,11 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What somebody does who can write to the database, but has neither the master key nor the home.
+/// Changes by an attacker who can write to the database, but has neither the master key nor the home.
 @Suite(.onBothDatabases)
 struct `The chain of the audit log` {
     private func service() async throws -> TestService {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .administration)
         for name in ["alice", "bob", "carol", "dave"] {
             _ = try await test.service.orders.place(Orders.Request(account: name, titleID: test.title.id))
             _ = try await test.call(.post, "/admin/v1/accounts", body: ["name": .string("\(name)-2")], peer: .local(userID: 0))
@@ -47,7 +47,7 @@ struct `The chain of the audit log` {
         }
     }
 
-    @Test func `is not sealed anew over a history that was written anew`() async throws {
+    @Test func `cannot be sealed again over a rewritten history`() async throws {
         let test = try await service()
         try await write(SQL("UPDATE audit SET number = NULL, seal = NULL WHERE number >= 2"), test)
         try await write(SQL("UPDATE audit SET reason = 'other' WHERE number IS NULL"), test)
@@ -62,7 +62,7 @@ struct `The chain of the audit log` {
         #expect(answer.json["firstBroken"] == 2)
     }
 
-    @Test func `has one last seal that is remembered, the last one, however many seal at once`() async throws {
+    @Test func `has one stored last seal, the latest, with concurrent sealing`() async throws {
         let directory = TemporaryDirectory()
         let head = AuditHead(path: directory.file("head"))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -77,7 +77,7 @@ struct `The chain of the audit log` {
         #expect(try head.read()?.number == 3)
     }
 
-    @Test func `goes on where another process has sealed`() async throws {
+    @Test func `continues after another process has sealed`() async throws {
         let test = try await service()
         let home = try Home(at: test.directory.file("other"), missing: .create)
         let other = try await test.another(in: try await home.sharingKey(of: test.directory.path))

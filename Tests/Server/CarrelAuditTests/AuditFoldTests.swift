@@ -31,8 +31,8 @@ struct `What an account repeats` {
         }
 
         /// The entries of credentials, the newest first.
-        func entries() async throws -> [Audit.Entry] {
-            var filter = Audit.Filter()
+        func entries() async throws -> [AuditEntry] {
+            var filter = AuditFilter()
             (filter.action, filter.limit) = ("edition.credentials", 1000)
             return try await audit.list(filter)
         }
@@ -48,7 +48,9 @@ struct `What an account repeats` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.administration, .editionDelivery]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         let service = test.service
         for number in 1...3 { try await test.add(product: "issue-\(number)") }
         let alice = try await service.desk.create("alice", password: "correct horse battery", by: .operator)
@@ -89,7 +91,7 @@ struct `What an account repeats` {
     }
 
     @Test func `of sign-ins that are refused is two entries a minute for each account and reason`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.administration, .editionDelivery]) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.devices.limit = 1
         }
@@ -109,7 +111,7 @@ struct `What an account repeats` {
         }
         /// Action, account, reason and count of each entry.
         func refusals() async throws -> [String] {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             (filter.outcome, filter.limit) = (.refused, 1000)
             return try await test.service.audit.list(filter).map { entry in
                 let name = accounts.first { $0.value.id == entry.subject }?.key ?? entry.subject

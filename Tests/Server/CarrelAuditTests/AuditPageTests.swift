@@ -13,7 +13,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Under load many entries are one row: nobody who looks at the log sees a difference, and the chain seals each of them.
+/// Under load many entries are one row: readers of the log see no difference, and the chain seals each of them.
 @Suite(.onBothDatabases)
 struct `Pages of the audit log` {
     private static let accounts = 30
@@ -26,7 +26,7 @@ struct `Pages of the audit log` {
     private struct Log {
         let test: TestService
         /// What was recorded, the newest first.
-        let recorded: [Audit.Entry]
+        let recorded: [AuditEntry]
 
         var audit: Audit { test.service.audit }
 
@@ -39,10 +39,10 @@ struct `Pages of the audit log` {
         }
     }
 
-    /// Records many entries at once, so that most of them are in pages, and a few one by one.
+    /// Records many entries concurrently, so that most of them are in pages, and a few one by one.
     private func log() async throws -> Log {
-        let test = try await TestService(.silence)
-        var recorded: [Audit.Entry] = []
+        let test = try await TestService(.silence, with: .administration)
+        var recorded: [AuditEntry] = []
         for number in 0..<Self.count {
             test.clock.advance(by: .milliseconds(number % 3 == 0 ? 7 : 0))
             let actor = AuditActor("account-\(number * 7 % Self.accounts)", requestID: "request-\(number)")
@@ -63,13 +63,13 @@ struct `Pages of the audit log` {
             }
         }
         try await test.service.audit.settle()
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.limit = 10_000
         recorded = try await test.service.audit.list(filter)
         return Log(test: test, recorded: recorded)
     }
 
-    @Test func `hold most of what is recorded at once, and every entry is there once`() async throws {
+    @Test func `hold most of the concurrent entries, and every entry exists once`() async throws {
         let log = try await log()
         let requests = log.recorded.map(\.requestID).filter { $0.hasPrefix("request-") }
         #expect(requests.count == Self.count)
@@ -87,12 +87,12 @@ struct `Pages of the audit log` {
         let log = try await log()
         let times = log.recorded.map(\.at)
         let (early, late) = (times[times.count * 2 / 3], times[times.count / 3])
-        var filters: [Audit.Filter] = []
+        var filters: [AuditFilter] = []
         for about in [nil, "account-3", "product-4", "nobody-here", "server"] {
             for actor in [nil, "account-3", "server"] {
-                for outcome in [nil, Audit.Entry.Outcome.refused] {
+                for outcome in [nil, AuditEntry.Outcome.refused] {
                     for (since, until) in [(nil, nil), (early, late), (late, nil), (nil, early)] as [(Instant?, Instant?)] {
-                        var filter = Audit.Filter()
+                        var filter = AuditFilter()
                         (filter.about, filter.actor, filter.outcome) = (about, actor, outcome)
                         (filter.since, filter.until) = (since, until)
                         filters.append(filter)
@@ -100,7 +100,7 @@ struct `Pages of the audit log` {
                 }
             }
         }
-        var byAction = Audit.Filter()
+        var byAction = AuditFilter()
         byAction.action = "order.create"
         filters.append(byAction)
         // A product that the catalog knows is looked for among credentials, too.
@@ -113,7 +113,7 @@ struct `Pages of the audit log` {
                     && (filter.since.map { entry.at >= $0 } ?? true) && (filter.until.map { entry.at < $0 } ?? true)
                     && entry.action != "edition.create"
             }
-            var (found, page): ([Audit.Entry], Audit.Filter) = ([], filter)
+            var (found, page): ([AuditEntry], AuditFilter) = ([], filter)
             page.limit = max(7, wanted.count / 6)
             while true {
                 let some = try await log.audit.list(page)
@@ -181,7 +181,7 @@ struct `Pages of the audit log` {
     }
 
     /// Takes the log away, records many entries, and gives it back when the group has failed; what is kept then.
-    private func fail(_ log: Log) async throws -> [Audit.Entry] {
+    private func fail(_ log: Log) async throws -> [AuditEntry] {
         try await log.change(SQL("ALTER TABLE audit RENAME TO audit_elsewhere"))
         for number in 0..<100 {
             // refused once the group has failed
@@ -208,7 +208,7 @@ struct `Pages of the audit log` {
         let entries = try await fail(log)
         #expect(try await isSettled(log))
         #expect(try await log.rows(Self.pages) > before)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         (filter.about, filter.limit) = ("p", 1000)
         #expect(Set(try await log.audit.list(filter).map(\.id)) == Set(entries.map(\.id)))
         #expect(try await log.audit.list(filter).count == entries.count)
@@ -238,7 +238,7 @@ struct `A page of the audit log` {
         for number in 0..<50 {
             let at = Instant(milliseconds: Int64(1_700_000_000_000 + (number * 37 % 11)))
             let actor = AuditActor(texts[number % 5] + "\(number)", requestID: texts[number % 3])
-            let outcome = Audit.Entry.Outcome.allCases[number % 3]
+            let outcome = AuditEntry.Outcome.allCases[number % 3]
             page.append("do", on: texts[number % 4], by: actor, at: at, outcome: outcome, reason: texts[number % 2])
         }
         return page

@@ -27,9 +27,9 @@ struct `The audit log` {
         let target: String
         var body: JSON?
         var upload: [UInt8] = []
-        /// What the log calls it.
+        /// Its name in the log.
         let action: String
-        /// What it is done to; nil for a new thing, whose id nobody knows before.
+        /// The subject; nil for a new one, whose id is not known before.
         let subject: String?
         let type: String
 
@@ -52,8 +52,8 @@ struct `The audit log` {
         }
     }
 
-    /// What is no change: coming and going, which has tests of its own, and looking. Purchases in a store need the store's
-    /// signatures, and have tests of their own too.
+    /// Calls without changes: signing in and out, which has its own tests, and reading. Purchases in a store need the store's
+    /// signatures, and have their own tests too.
     private static let exempt: Set<String> = [
         "POST /admin/v1/session", "DELETE /admin/v1/session", "POST /admin/v1/setup", "POST /admin/v1/audit/verify",
         "POST /admin/v1/audit/archive/verify",
@@ -65,7 +65,7 @@ struct `The audit log` {
         "POST /admin/v1/pki/remove-root", "POST /admin/v1/pki/import-root",
     ]
 
-    /// Everything that staff can do, once, on things that are there for it.
+    /// Every staff action, once, on existing objects.
     private func acts(_ test: TestService, _ page: StaffPage) async throws -> [Act] {
         let service = test.service
         let alice = try await service.desk.create("alice", password: StaffPage.password, by: .operator)
@@ -403,7 +403,7 @@ struct `The audit log` {
             let body = Array(answer.text.utf8)
             let json = body.isEmpty ? JSON.null : try JSON.parse(body.rawSpan)
             for name in ["key", "token", "password", "path"] { if let secret = json[name]?.string { secrets.insert(secret) } }
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.limit = 1000
             let entries = try await test.service.audit.list(filter).filter { $0.requestID == "request-\(number)" }
             #expect(entries.map(\.action) == [act.action], "\(act.route)")
@@ -414,7 +414,7 @@ struct `The audit log` {
             test.clock.advance(by: .milliseconds(1))
         }
 
-        var all = Audit.Filter()
+        var all = AuditFilter()
         all.limit = 1000
         for entry in try await test.service.audit.list(all) {
             let text = "\(entry)"

@@ -17,9 +17,9 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// Whoever asks is answered before the record is on the disk; so it must not get lost where the log cannot be written.
+/// Responses are sent before the record is on disk; so it must not be lost if the log cannot be written.
 @Suite(.onBothDatabases)
-struct `The record of credentials that were given out` {
+struct `The record of issued credentials` {
     private static let jam = SQL("ALTER TABLE audit RENAME TO audit_elsewhere")
     private static let insert = SQL(
         """
@@ -33,7 +33,7 @@ struct `The record of credentials that were given out` {
         let test: TestService
         let token: String
 
-        /// Asks for a product's credentials, each time a little later; nil where the call failed.
+        /// Asks for a product's credentials, each time a little later; nil if the call failed.
         func ask(_ product: String) async throws -> Bool? {
             test.clock.advance(by: .milliseconds(1))
             let reply = try await test.ask("edition_credentials", ["token": token, "product_id": product])
@@ -41,7 +41,7 @@ struct `The record of credentials that were given out` {
         }
 
         func recorded() async throws -> [String] {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.action = "edition.credentials"
             return try await test.service.audit.list(filter).filter { $0.outcome == .allowed }.map(\.subject).reversed()
         }
@@ -55,7 +55,7 @@ struct `The record of credentials that were given out` {
             (try? await test.service.audit.settle()) != nil
         }
 
-        /// Lets nobody write to the log while the value is true.
+        /// Blocks writes to the log while the value is true.
         func hang(while isHeld: Locked<Bool>) async throws {
             let engine = test.service.database.engine
             _ = try await test.service.database.write { transaction in
@@ -85,7 +85,9 @@ struct `The record of credentials that were given out` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.administration, .editionDelivery]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         for number in 1...4 { try await test.add(product: "issue-\(number)") }
         let (staff, service) = (AuditActor("operator"), test.service)
         let alice = try await service.desk.create("alice", password: "correct horse battery", by: staff)
@@ -95,7 +97,7 @@ struct `The record of credentials that were given out` {
         return Shop(test: test, token: String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count)))
     }
 
-    @Test func `is in the log as soon as somebody looks, and in the chain in the order of the answers`() async throws {
+    @Test func `is in the log as soon as it is read, and in the chain in the order of the responses`() async throws {
         let shop = try await shop()
         let wanted = ["issue-2", "issue-1", "issue-3"]
         for product in wanted { #expect(try await shop.ask(product) == true) }
@@ -109,7 +111,7 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.test.service.audit.verify() == .intact(count: count))
     }
 
-    @Test func `waits for a log that cannot be written, and nobody is given anything more until it can be`() async throws {
+    @Test func `waits for a log that cannot be written, and no credentials are issued until it can be`() async throws {
         let shop = try await shop()
         try await shop.run(Self.jam)
         // Answered before it turns out that the log takes nothing: that record is kept.
@@ -145,8 +147,8 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.recorded().sorted() == ["issue-1", "issue-2", "issue-3"])
     }
 
-    /// A group of none but callers that wait leaves nothing behind that would be tried again.
-    @Test func `goes on after callers that waited were refused`() async throws {
+    /// A group of only waiting callers leaves nothing to retry.
+    @Test func `continues after waiting callers were refused`() async throws {
         let shop = try await shop()
         let isHeld = Locked(true)
         let held = Task { try await shop.hang(while: isHeld) }
@@ -183,7 +185,7 @@ struct `The record of credentials that were given out` {
         #expect(try await shop.recorded() == ["issue-1", "issue-2"])
     }
 
-    @Test func `is not sealed behind a chain whose end was cut off`() async throws {
+    @Test func `is not sealed after a truncated chain`() async throws {
         let shop = try await shop()
         #expect(try await shop.ask("issue-1") == true)
         try await shop.test.service.audit.seal()

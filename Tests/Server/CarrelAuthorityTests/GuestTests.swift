@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `gives way, the oldest of the larger network with the most, when there are too many`() async throws {
-        let test = try await TestService { $0.players.unlinkedLimit = 4 }
+        let test = try await TestService(with: .licensing) { $0.players.unlinkedLimit = 4 }
         let reader = try await guest(test, from: "192.0.2.7")
         var flood: [TestPlayer.Personalized] = []
         for number in 0..<6 { flood.append(try await guest(test, from: "2001:db8:1:\(number)::1")) }
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `gives way within one second, too`() async throws {
-        let test = try await TestService { $0.players.unlinkedLimit = 3 }
+        let test = try await TestService(with: .licensing) { $0.players.unlinkedLimit = 3 }
         let reader = try await TestPlayer().personalized(by: test, from: "192.0.2.7")
         for _ in 0..<8 { _ = try await TestPlayer().personalized(by: test, from: "203.0.113.1") }
         #expect(try await exists(reader, test))
@@ -69,7 +69,7 @@ import Testing
     @Test func `counts no more once it has a license, an account or staff's word, and when its certificate has ended`()
         async throws
     {
-        let test = try await TestService { $0.players.unlinkedLimit = 2 }
+        let test = try await TestService(with: .licensing) { $0.players.unlinkedLimit = 2 }
         func count() async throws -> Int {
             try await test.service.database.read { try GuestStore.count(at: test.clock.now, in: $0) }
         }
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `that its reader removed is in no list, and one with a license is`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let session = try await test.service.accounts.issueSession(for: alice)
         let number = try await test.service.authority.revocationNumber()
@@ -122,10 +122,10 @@ import Testing
     }
 
     @Test func `cannot push licenses from the list of what is revoked`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         try await test.service.database.write { transaction in
             for number in 0..<5 {
-                try PlayerStore.revokeRight("license", "license-\(number)", until: nil, at: test.clock.now, in: transaction)
+                try RevokedRight.license.revoke("license-\(number)", until: nil, at: test.clock.now, in: transaction)
             }
         }
         for _ in 0..<4 {
@@ -145,7 +145,7 @@ import Testing
 
 @Suite(.onBothDatabases) struct `The name of a device` {
     @Test func `has no controls, separators of lines and controls of the direction`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = TestPlayer()
         let text = try await player.request(
             nonce: try await player.challenge(of: test),

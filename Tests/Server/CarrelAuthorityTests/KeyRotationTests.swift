@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `of keys for requests drops no key of another use, however often it is done`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let authority = test.service.authority
         let signer = try #require(try await authority.list().first { $0.use == "license" }).id
         _ = try await authority.rotate("license", by: .operator)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `brings back keys that an earlier document had dropped`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let authority = test.service.authority
         let keys = try await authority.keys()
         let short = ServiceKeys(
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `is refused where it would drop a key that signed licenses, and changes nothing`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let authority = test.service.authority
         for _ in 0..<60 { _ = try await authority.rotate("license", by: .operator) }
         let before = try await authority.list().map(\.id)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `of the authority of players is refused while eight can have certificates in use`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let authority = test.service.authority
         for _ in 0..<7 { _ = try await authority.rotate("devices", by: .operator) }
         let refused = await #expect(throws: ServerError.self) { try await authority.rotate("devices", by: .operator) }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `is announced half a year before a key ends, and no ended key signs`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         func warnings(_ target: String) async throws -> [String] {
             let json = try await test.call(.get, target, peer: Self.local).json
             return (json["warnings"]?.array ?? []).compactMap(\.string)
@@ -116,8 +116,8 @@ import Testing
         #expect(try await warnings("/readyz").isEmpty)
     }
 
-    @Test func `waits while the root is kept elsewhere, and everything else goes on`() async throws {
-        let test = try await TestService()
+    @Test func `waits while the root is stored elsewhere, and everything else continues`() async throws {
+        let test = try await TestService(with: [.licensing, .administration])
         let passphrase: JSON = "correct horse battery"
         func call(_ path: String, _ body: JSON) async throws -> (status: Int, json: JSON) {
             try await test.call(.post, "/admin/v1/pki/\(path)", body: body, peer: Self.local)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `of the root ends exports of the root before: they cannot be imported`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let authority = test.service.authority
         let passphrase = Secret(Array("correct horse battery".utf8))
         let text = try await authority.exportRoot(passphrase: passphrase, by: .operator)

@@ -76,7 +76,7 @@ private struct Reader {
         #expect(done.status == 200 && done.answer["account"] == "alice" && done.answer["player"]?.string == player.id)
         let linked = try await test.service.players.find(player.id)
         #expect(linked.account == alice.account.id && linked.device != nil && linked.linkExpiresAt == linked.expiresAt)
-        let audited = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "player.link" }
+        let audited = try await test.service.audit.list(AuditFilter()).filter { $0.action == "player.link" }
         #expect(audited.map(\.actor) == [alice.account.id] && audited.map(\.subject) == [player.id])
         let bob = try await Reader(test, "bob")
         for answer in ["", "&answer=yes", "&answer=no"] {
@@ -200,7 +200,7 @@ private struct Reader {
         #expect(linked == 1)
         let account = try await test.service.players.find(player.id).account
         #expect(readers.count { $0.account.id == account } == 1)
-        let entries = try await test.service.audit.list(Audit.Filter()).count { $0.action == "player.link" }
+        let entries = try await test.service.audit.list(AuditFilter()).count { $0.action == "player.link" }
         #expect(entries == 1)
     }
 
@@ -333,7 +333,7 @@ private struct Reader {
         _ = try response.trust.verified(from: nil)
         #expect(try await test.service.players.find(response.player).account == alice.id)
         #expect(try await certify(text, test).answer["code"] == "personalization.nonce")
-        let audited = try await test.service.audit.list(Audit.Filter()).first { $0.action == "player.certify" }
+        let audited = try await test.service.audit.list(AuditFilter()).first { $0.action == "player.certify" }
         #expect(audited?.subject == response.player && audited?.actor == "operator")
         let other = try await request(TestPlayer(), at: test.clock.now)
         #expect(try await certify(other, test, query: "?account=nobody").status == 404)

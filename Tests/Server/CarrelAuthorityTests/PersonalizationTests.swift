@@ -19,7 +19,7 @@ import Testing
 
 @Suite(.onBothDatabases) struct `A copy of an app` {
     @Test func `gets a certificate that leads to the root, and the signed time and revocations`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = TestPlayer()
         let nonce = try await player.challenge(of: test)
         let (status, answer) = try await player.send(try await player.request(nonce: nonce, at: test.clock.now), to: test)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `that asks again is the same player, and gets another certificate when the first is old`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = TestPlayer()
         let first = try PersonalizationResponse(try await player.personalize(test).answer)
         let second = try PersonalizationResponse(try await player.personalize(test).answer)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `uses a nonce once, within minutes, and only one of this service`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         test.clock.advance(by: .milliseconds(517))
         let player = TestPlayer()
         let nonce = try await player.challenge(of: test)
@@ -60,14 +60,14 @@ import Testing
         test.clock.advance(by: .seconds(301))
         let tooLate = try await player.send(try await player.request(nonce: late, at: test.clock.now), to: test)
         #expect(tooLate.answer["code"]?.string == "personalization.nonce")
-        let other = try await TestService()
+        let other = try await TestService(with: [.licensing, .editionDelivery])
         let foreign = try await player.challenge(of: other)
         let refused = try await player.send(try await player.request(nonce: foreign, at: test.clock.now), to: test)
         #expect(refused.answer["code"]?.string == "personalization.nonce")
     }
 
     @Test func `with keys or a fingerprint of another is refused`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = TestPlayer()
         #expect(try await player.personalize(test).status == 200)
         func code(_ change: (inout TestPlayer) -> Void) async throws -> String? {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `sends what cannot be read, and gets an error that says so`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = TestPlayer()
         let text = try await player.request(nonce: try await player.challenge(of: test), at: test.clock.now)
         var parts = text.split(separator: ".").map(String.init)
@@ -113,12 +113,14 @@ import Testing
         }
         let long = try await player.send(String(repeating: "A", count: 40_000), to: test)
         #expect(long.status == 413)
-        // nothing was left behind: the request still works
+        // nothing was kept: the request still works
         #expect(try await player.send(text, to: test).status == 200)
     }
 
     @Test func `with a session is linked to its account and has its device slot`() async throws {
-        let test = try await TestService { $0.subscription.devices = DevicePolicy(limit: 1) }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) {
+            $0.subscription.devices = DevicePolicy(limit: 1)
+        }
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let token = try await test.service.accounts.issueSession(for: alice)
         let player = TestPlayer()
@@ -135,7 +137,7 @@ import Testing
     }
 
     @Test func `has a device slot of its own, though the session of an app has one too`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.licensing, .editionDelivery]) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.devices = DevicePolicy(limit: 1)
         }
@@ -164,7 +166,7 @@ import Testing
     }
 
     @Test func `keeps its link when it is renewed in time, and loses it when it comes too late`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let player = TestPlayer()
         _ = try await player.personalize(test, token: try await test.service.accounts.issueSession(for: alice))
@@ -181,13 +183,13 @@ import Testing
         test.clock.advance(by: .seconds(90 * 86_400))
         #expect(try await player.personalize(test).status == 200)
         #expect(try await linked(alice, test) == nil, "the link ended")
-        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.subject == first.id }
+        let entries = try await test.service.audit.list(AuditFilter()).filter { $0.subject == first.id }
         #expect(entries.filter { $0.action == "player.personalize" }.map(\.actor) == [alice.id])
         #expect(entries.filter { $0.action == "player.renew" }.map(\.actor).contains(alice.id))
     }
 
     @Test func `gets a certificate of another level once a day`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         var player = TestPlayer()
         let first = try PersonalizationResponse(try await player.personalize(test).answer)
         player.level = .hardware
@@ -203,7 +205,7 @@ import Testing
     }
 
     @Test func `of an account whose password was replaced is revoked`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) { $0.passwordCost = .init(memory: 64, passes: 1) }
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
         let token = try await test.service.accounts.issueSession(for: alice)
         let player = TestPlayer()
@@ -213,9 +215,9 @@ import Testing
     }
 
     @Test func `without an account is refused where one is needed, and where none may be`() async throws {
-        let closed = try await TestService { $0.players.needsAccount = true }
+        let closed = try await TestService(with: [.licensing, .editionDelivery]) { $0.players.needsAccount = true }
         #expect(try await TestPlayer().personalize(closed).answer["code"]?.string == "personalization.account")
-        let small = try await TestService { $0.players.unlinkedLimit = 0 }
+        let small = try await TestService(with: [.licensing, .editionDelivery]) { $0.players.unlinkedLimit = 0 }
         #expect(try await TestPlayer().personalize(small).answer["code"]?.string == "personalization.full")
         let alice = try await small.service.accounts.findOrCreate(named: "alice")
         let token = try await small.service.accounts.issueSession(for: alice)
@@ -225,7 +227,7 @@ import Testing
     @Test func `of one network waits after sixty personalizations in a minute, and after as many challenges as licenses`()
         async throws
     {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         func ask(_ path: String) async throws -> Int {
             let peer = Peer.network(address: "203.0.113.9", port: 1)
             return try await Peer.$current.withValue(peer) { try await test.send(.post, path, peer: peer).status }
@@ -241,7 +243,7 @@ import Testing
     }
 
     @Test func `is revoked with its account's device, suspended with its account, and forgotten with the person`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let token = try await test.service.accounts.issueSession(for: alice)
         let player = TestPlayer()
@@ -276,7 +278,7 @@ import Testing
     }
 
     @Test func `is revoked with the session that linked it, and not with another one that was stolen`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let sessions = [
             try await test.service.accounts.issueSession(for: alice), try await test.service.accounts.issueSession(for: alice),
@@ -305,7 +307,7 @@ import Testing
     }
 
     @Test func `is suspended, resumed and revoked by staff, and revoked by its reader`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let token = try await test.service.accounts.issueSession(for: alice)
         let player = TestPlayer()
@@ -332,7 +334,7 @@ import Testing
 
 @Suite(.onBothDatabases) struct `The certificate authority` {
     @Test func `is made once for a database, however many start on it`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let first = try await test.service.authority.keys()
         let another = try await test.another()
         let second = try await another.authority.keys()
@@ -342,7 +344,7 @@ import Testing
 
     @Test(arguments: ["root", "devices", "license", "agreement", "revocation", "time"])
     func `replaces a key, and players follow`(use: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = TestPlayer()
         let before = try PersonalizationResponse(try await player.personalize(test).answer)
         test.clock.advance(by: .seconds(61 * 86_400))
@@ -366,7 +368,7 @@ import Testing
             #expect(throws: RightsError(.signature)) { try after.trust.verified(from: nil, notBefore: 3) }
         } else {
             #expect(before.trust.root != after.trust.root)
-            let stranger = try await TestService()
+            let stranger = try await TestService(with: [.licensing, .editionDelivery])
             let foreign = try await stranger.service.authority.keys().trust
             #expect(throws: RightsError(.signature)) { try foreign.verified(from: before.trust.root) }
         }
@@ -378,7 +380,7 @@ import Testing
 
     @Test(arguments: ["root", "devices", "license", "agreement", "revocation", "time"])
     func `replaces a key again in the same second, and after its clock went back`(use: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         for step in [Duration.zero, .zero, .seconds(-3600), .zero] {
             test.clock.advance(by: step)
             let id = try await test.service.authority.rotate(use, by: .operator)
@@ -391,14 +393,14 @@ import Testing
     }
 
     @Test func `refuses to replace what it does not have`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         await #expect(throws: ServerError(.invalid, "")) {
             try await test.service.authority.rotate("tls", by: .operator)
         }
     }
 
     @Test func `exports its root under a passphrase, and only on its own machine`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let passphrase = Secret(Array("correct horse battery".utf8))
         let text = try await test.service.authority.exportRoot(passphrase: passphrase, by: .operator)
         let (key, certificate) = try RootExport.open(text, passphrase: passphrase)

@@ -10,6 +10,7 @@ import CarrelRights
 import CarrelServer
 import CarrelServerTesting
 import CarrelTesting
+import CarrelWebAPI
 import Testing
 
 struct `The lists of X.509 of what is revoked` {
@@ -34,7 +35,7 @@ struct `The lists of X.509 of what is revoked` {
     }
 
     @Test func `have an entity tag, which changes with them`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         var tags: [String: String] = [:]
         let paths = ["", ".crl", ".pem"].map { "/v1/license/revocations\($0)" }
@@ -52,7 +53,7 @@ struct `The lists of X.509 of what is revoked` {
     }
 
     @Test func `are made once for all who ask at the same time, and have what was revoked before`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let first = try await TestPlayer().personalized(by: test)
         for _ in 0..<5 {
             let player = try await TestPlayer().personalized(by: test)
@@ -70,8 +71,8 @@ struct `The lists of X.509 of what is revoked` {
         }
     }
 
-    @Test func `have a revocation on every node at once, which refuses the player too`() async throws {
-        let test = try await TestService()
+    @Test func `have a revocation on every node immediately, which refuses the player too`() async throws {
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let other = try await test.another()
         _ = try await other.authority.revocations()
@@ -80,11 +81,11 @@ struct `The lists of X.509 of what is revoked` {
         let listed = try await Revocations(other.authority.revocations(), keys: player.keys)
         #expect(listed.serials == [Hex.encode(player.certificate.serial)])
         let text = try await player.seal(player.request(.persist, of: test), at: test.clock.now).text
-        await #expect(throws: HTTPError.self) { try await other.licenses.answer(text, requestID: "") }
+        await #expect(throws: RuleError.self) { try await other.licenses.answer(text, requestID: "") }
     }
 
     @Test func `are limited for one network`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let peer = Peer.network(address: "203.0.113.9", port: 1)
         let statuses = try await Peer.$current.withValue(peer) {
             var statuses: [Int] = []
@@ -94,8 +95,8 @@ struct `The lists of X.509 of what is revoked` {
         #expect(statuses.dropLast().allSatisfy { $0 == 200 } && statuses.last == 429)
     }
 
-    @Test func `are those of the old and the new authority, until the last certificate of the old one has ended`() async throws {
-        let test = try await TestService()
+    @Test func `come from the old and the new authority, until the last certificate of the old one has ended`() async throws {
+        let test = try await TestService(with: .licensing)
         let (old, goodOld) = (try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test))
         #expect(try await lists(test).split(separator: "-----BEGIN X509 CRL-----").count == 1)
         _ = try await test.service.authority.rotate("devices", by: .operator)
@@ -111,7 +112,7 @@ struct `The lists of X.509 of what is revoked` {
         }
         let good = try await verify(goodOld, both, test)
         #expect(good.status.isSuccess, "\(good.errorText)")
-        // the list of the new authority alone says nothing of a certificate of the old one
+        // the list of the new authority alone does not cover a certificate of the old one
         let der = try await test.send(.get, "/v1/license/revocations.crl")
         let alone = RevocationList.pem(der.body)
         #expect(both.hasPrefix(alone))

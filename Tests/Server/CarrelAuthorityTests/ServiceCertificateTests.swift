@@ -20,7 +20,7 @@ struct `The certificates of the service itself` {
     }
 
     @Test func `name the key for agreement under its id, which the root vouches for`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .authority)
         let keys = try await test.service.authority.keys()
         let certificate = try await agreement(test)
         let key = try #require(keys.document.agreementKey(at: test.clock.now))
@@ -37,7 +37,7 @@ struct `The certificates of the service itself` {
     }
 
     @Test func `follow a rotation of that key and of the root`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .authority)
         let first = try await agreement(test)
         test.clock.advance(by: .seconds(2))
         _ = try await test.service.authority.rotate("agreement", by: .operator)
@@ -52,7 +52,7 @@ struct `The certificates of the service itself` {
     }
 
     @Test func `of a TLS server are the root's, for ninety days, and for no player`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .authority)
         let made = try await test.service.authority.serverCertificate(
             names: ["books.example.org", "localhost"],
             addresses: [[127, 0, 0, 1]]

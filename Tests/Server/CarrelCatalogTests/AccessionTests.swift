@@ -16,7 +16,7 @@ import CarrelTesting
 import CarrelWorks
 import Testing
 
-/// What an ingest beside the server asks of it.
+/// Requests of an ingest outside the server process.
 @Suite(.onBothDatabases)
 struct `An accession` {
     private static let operatorPeer = Peer.local(userID: 0)
@@ -58,7 +58,7 @@ struct `An accession` {
     }
 
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let made = try sound(test)
         let question = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init())
         let unknown = try await post(test, "titles", question.write())
@@ -79,14 +79,14 @@ struct `An accession` {
         #expect(segments.count == made.index.segmentCount)
         let last = try #require(segments.last)
         #expect(try await test.send(.get, last).status == 200)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.limit = 10
         let entries = try await test.service.audit.list(filter).filter { $0.action == "title.ingest" && $0.subject == id }
         #expect(entries.map(\.actor) == ["operator"])
     }
 
     @Test func `of an edition brings every resource with its place and its sample`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let made = try pages(test)
         var terms = Edition.Terms(productID: "issue")
         terms.issuedAt = Instant(milliseconds: 1_700_000_000_123)
@@ -121,7 +121,7 @@ struct `An accession` {
     }
 
     @Test func `is for the home's own user: a key that may do everything else gets 403`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let key = try await test.service.accounts.createServiceKey(name: "mighty", role: .admin).text
         let made = try sound(test)
         let entry = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
@@ -140,8 +140,8 @@ struct `An accession` {
         #expect(try await test.service.titles.list().count == 1)
     }
 
-    @Test func `names blobs that the home has, as long as they are`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `names blobs that the home has, while they exist`() async throws {
+        let test = try await TestService(.silence, with: .streaming)
         let made = try sound(test)
         let short = try sound(test, frames: 1999)
         let wrong = IngestedTitle(
@@ -161,7 +161,7 @@ struct `An accession` {
     }
 
     @Test func `that came to nothing gives back what nothing uses, and only that`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let used = try test.blobCount()
         let made = try sound(test)
         var all: Set<BlobID> = []
@@ -184,7 +184,7 @@ struct `An accession` {
             + #"{"path":"../x","mediaType":"a/b","offset":0,"bytes":1,"digest":""}"#,
     ])
     func `that is none is refused`(text: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         #expect(try await post(test, "titles", Array(text.utf8)).status == 400 || text.contains("productId"))
         #expect(try await post(test, "editions", Array(text.utf8)).status == 400)
     }

@@ -13,9 +13,9 @@ import CarrelWorks
 import Glibc
 import Testing
 
-/// An ingest of sound into the catalog: what is there twice, and what a refusal leaves behind.
+/// An ingest of audio into the catalog: duplicates, and the remains of a refusal.
 @Suite(.onBothDatabases)
-struct `An ingest of sound` {
+struct `An audio ingest` {
     private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestPipeline.Outcome<Title>
     {
         var options = IngestOptions()
@@ -24,7 +24,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows contents that it has, whatever they are called`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let first = try await ingest(test, test.directory.write("a.mp3", SilentMP3.frames(300)))
         #expect(first.created)
         let blobs = try test.blobCount()
@@ -40,7 +40,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows a folder that it has`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         for folder in ["one", "two"] {
             unsafe mkdir(test.directory.file(folder), 0o700)
             test.directory.write("\(folder)/1.mp3", SilentMP3.frames(100))
@@ -53,9 +53,9 @@ struct `An ingest of sound` {
         #expect(try await ingest(test, test.directory.file("two")).created)
     }
 
-    /// Two at once of the same contents: one title, and its blobs are still there.
-    @Test func `of one source by two at once gives one title that plays`() async throws {
-        let test = try await TestService(.silence)
+    /// Two concurrent ingests of the same content: one title, and its blobs still exist.
+    @Test func `creates one playable title from two concurrent ingests of one source`() async throws {
+        let test = try await TestService(.silence, with: .streaming)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
         let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
             for path in paths { group.addTask { try await ingest(test, path) } }
@@ -77,17 +77,17 @@ struct `An ingest of sound` {
     ]
 
     @Test(arguments: hostile)
-    func `of an archive that is hostile or broken is refused and leaves nothing behind`(
+    func `refuses a hostile or broken archive and leaves no blobs`(
         what: String,
         entries: [StoredZip.Entry],
         why: String
     ) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .streaming)
         try await refuse(test, test.directory.write("hostile.zip", StoredZip.write(entries)), .archive, .notAudio, why)
     }
 
-    @Test func `of an archive leaves out what leads elsewhere and is no sound`() async throws {
-        let test = try await TestService()
+    @Test func `omits entries of an archive that lead elsewhere or are not audio`() async throws {
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([
             .init("../notes.txt", "x"), .init("1.mp3", bytes: SilentMP3.frames(100)), .init("__MACOSX/../1.mp3", "x"),
             .init("../cover.jpg", "x"),
@@ -97,8 +97,8 @@ struct `An ingest of sound` {
         #expect(made.warnings.first?.hasSuffix("name \"../notes.txt\" of entry 0 leaves its folder; it is left out") == true)
     }
 
-    @Test func `of an archive that is a bomb is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+    @Test func `refuses an archive bomb and leaves no blobs`() async throws {
+        let test = try await TestService(with: .streaming)
         let zeros = test.directory.write("1.mp3", [UInt8](repeating: 0, count: 64 << 20))
         let path = test.directory.file("bomb.zip")
         try await checkProcess([try requirePeer("zip"), "-qj9", path, zeros])
@@ -106,8 +106,8 @@ struct `An ingest of sound` {
         try await refuse(test, path, .archive, .archive, "times its packed size")
     }
 
-    @Test func `of an archive that unpacks to more than it may is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+    @Test func `refuses an archive that unpacks beyond the limit and leaves no blobs`() async throws {
+        let test = try await TestService(with: .streaming)
         let zip = StoredZip.write([.init("1.mp3", bytes: SilentMP3.frames(500)), .init("2.mp3", bytes: SilentMP3.frames(500))])
         try await refuse(test, test.directory.write("large.zip", zip), .archive, .archive, "150000") {
             $0.archiveLimit = 150_000
@@ -115,17 +115,17 @@ struct `An ingest of sound` {
     }
 
     /// The sound itself is in the store already when the picture turns out to be none.
-    @Test func `with a cover that is none is refused and leaves nothing behind`() async throws {
-        let test = try await TestService()
+    @Test func `refuses an invalid cover and leaves no blobs`() async throws {
+        let test = try await TestService(with: .streaming)
         let path = test.directory.write("a.mp3", SilentMP3.frames(300))
         try await refuse(test, path, .malformed, .malformed, "is not a JPEG, PNG, GIF or WebP picture") {
             $0.overrides.coverPath = path
         }
     }
 
-    /// What was written of the part that was fine goes with the one that is refused.
-    @Test func `of a folder with a part that FairPlay protects, or that is cut off, leaves nothing behind`() async throws {
-        let test = try await TestService()
+    /// Blobs of a valid part are removed together with the refused one.
+    @Test func `refuses a folder with a FairPlay or truncated part and leaves no blobs`() async throws {
+        let test = try await TestService(with: .streaming)
         let folder = test.directory.file("book")
         unsafe mkdir(folder, 0o700)
         let ffmpeg = [

@@ -52,7 +52,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `moves what is unused to the trash, and deletes it a week later`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let used = try blobs(test)
         let unused = try makeBlobs(["old"], in: test)
         #expect(try await test.service.blobSweep.run() == 1)
@@ -67,7 +67,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `moves back what the database names again`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let used = try blobs(test)
         let media = try await sweepMedia(of: test)
         #expect(try blobs(test).count == used.count - 1)
@@ -80,8 +80,8 @@ struct `A sweep of the blobs` {
         #expect(try await test.send(.get, try await test.playlist(order).segments[0]).status == 200)
     }
 
-    @Test func `changes nothing beside a database that a restore replaced`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `changes nothing while a replaced database is next to the restored one`() async throws {
+        let test = try await TestService(.silence, with: .streaming)
         _ = try makeBlobs(["before"], in: test)
         #expect(try await test.service.blobSweep.run() == 1)
         _ = try makeBlobs(["old"], in: test)
@@ -96,8 +96,8 @@ struct `A sweep of the blobs` {
         #expect(try await test.service.blobSweep.run() == 1)
     }
 
-    @Test func `moves back what a restored database names, beside the one that it replaced`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `moves back blobs that a restored database names, while the replaced one still exists`() async throws {
+        let test = try await TestService(.silence, with: .streaming)
         let used = try blobs(test)
         let media = try await sweepMedia(of: test)
         _ = test.directory.write("carrel.db.before-restore", [1])
@@ -107,7 +107,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `refuses more than a tenth of the store and a hundred blobs, unless everything is allowed`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let used = try blobs(test)
         _ = try makeBlobs((0..<101).map { "unused \($0)" }, in: test)
         let all = try blobs(test)
@@ -122,7 +122,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `takes a hundred blobs, or a tenth of a large store`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         _ = try makeBlobs((0..<100).map { "unused \($0)" }, in: test)
         #expect(try await test.service.blobSweep.run() == 100)
         let title = test.title.id

@@ -39,7 +39,7 @@ struct `The catalog` {
     }
 
     @Test func `takes an upload that says no title only with one, and keeps nothing otherwise`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let before = try await blobs(test)
         let sound = SilentMP3.frames(100)
         let refused = try await upload(sound, to: "/admin/v1/titles", at: test)
@@ -59,7 +59,7 @@ struct `The catalog` {
     }
 
     @Test func `gives a title another cover, and lets go of the one before`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let before = try await blobs(test)
         let path = "/admin/v1/titles/\(test.title.id)/cover"
         let set = try await upload(Self.png, to: path, by: .put, at: test)
@@ -86,8 +86,8 @@ struct `The catalog` {
         #expect(try await blobs(test).count == first.count)
     }
 
-    @Test func `takes a cover while an ingest goes on`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `takes a cover during an ingest`() async throws {
+        let test = try await TestService(.silence, with: .streaming)
         let path = test.directory.write("long.mp3", SilentMP3.frames(500))
         let (isGoing, mayEnd) = (Locked(false), Locked(false))
         let ingest = Task {
@@ -106,7 +106,7 @@ struct `The catalog` {
 
     @Test func `sweeps what no title uses away, but nothing of the last day`() async throws {
         // the clock stands at 2027-01-15T08:00:00Z
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let used = try await blobs(test)
         for (text, time) in [("of an ingest that was killed", "2026-11-19T08:00:00Z"), ("just finished", "2027-01-14T09:00:00Z")]
         {
@@ -126,7 +126,7 @@ struct `The catalog` {
     }
 
     @Test func `names the cover in a multivariant playlist where there is one`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let order = try await test.order()
         let path = "/v1/stream/hls/\(order.id)/playlist.m3u8?mediaPlaylist=true"
         let without = String(decoding: try await test.send(.get, path).body, as: UTF8.self)

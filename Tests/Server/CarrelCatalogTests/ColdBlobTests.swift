@@ -46,8 +46,8 @@ struct `A disk that does not answer` {
         func each(_ body: (BlobID) throws -> Void) throws { try inner.each(body) }
     }
 
-    @Test func `keeps those waiting who ask for what is on it, and nobody else`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `blocks only clients that request its content`() async throws {
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let home = try Home(at: test.directory.path)
         let blobs = GatedBlobs(try DirectoryBlobStore(path: home.blobsPath))
         let service = try await CarrelService(home: home, database: test.service.database, blobs: blobs, clock: test.clock)

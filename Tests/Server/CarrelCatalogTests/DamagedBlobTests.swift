@@ -12,7 +12,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// Files that were cut off or changed behind the server's back.
+/// Files that were truncated or changed without the server's knowledge.
 struct `A damaged blob` {
     private func path(_ test: TestService, _ blob: String) -> String {
         test.directory.file("blobs/\(blob.prefix(2))/\(blob)")
@@ -36,7 +36,7 @@ struct `A damaged blob` {
     }
 
     @Test func `of an edition is refused before the head, page and package, until it is mended`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.streaming, .editionDelivery])
         let made = try await test.ingest(EditionFiles.folder(test.directory), "issue") { $0.price = .free }
         let blob = made.edition.mediaBlob
         let whole = try #require(test.directory.read("blobs/\(blob.prefix(2))/\(blob)"))
@@ -63,7 +63,7 @@ struct `A damaged blob` {
     }
 
     @Test func `of an audiobook is refused, by the segment and then by the playlist`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .editionDelivery])
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let blob = try await column("media", test)
@@ -78,7 +78,7 @@ struct `A damaged blob` {
     }
 
     @Test func `of a sample is refused when a byte has changed`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .editionDelivery])
         let target = "/Sample.ashx?isbn=\(TestService.isbn)"
         #expect(try await test.send(.get, target).status == 200)
         let blob = try await column("sample", test)

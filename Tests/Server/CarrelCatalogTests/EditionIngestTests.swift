@@ -19,8 +19,8 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `An ingest of an edition` {
-    @Test func `packs pages into one archive that anybody can unpack, with a feed of them in order`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `packs pages into one archive that common programs can unpack, with a feed of them in order`() async throws {
+        let test = try await TestService(.silence, with: .editionDelivery)
         let edition = try await test.ingest(EditionFiles.folder(test.directory), "com.example.issue-7").edition
         #expect(edition.title.kind == .edition)
         #expect(edition.title.metadata.title == "Issue & Co")
@@ -51,7 +51,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `takes the same pages the same way from a folder and from an archive with a wrapper`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let first = try await test.ingest(EditionFiles.folder(test.directory), "one").edition
         let zip = StoredZip.write([
             .init("issue/index.html", bytes: test.directory.read("issue/index.html") ?? []), .init("issue/.DS_Store", "x"),
@@ -63,8 +63,8 @@ struct `An ingest of an edition` {
         #expect(second.title.metadata.title == first.title.metadata.title)
     }
 
-    @Test func `reads an EPUB's package document and cover, and keeps the file as it is`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `reads an EPUB's package document and cover, and keeps the file unchanged`() async throws {
+        let test = try await TestService(.silence, with: .editionDelivery)
         let bytes = EditionFiles.epub()
         let edition = try await test.ingest(test.directory.write("x.epub", bytes), "book").edition
         #expect(edition.title.kind == .ebook)
@@ -78,8 +78,8 @@ struct `An ingest of an edition` {
         #expect(try test.blob(of: edition) == bytes)
     }
 
-    @Test func `reads what a PDF says of itself`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `reads the metadata of a PDF`() async throws {
+        let test = try await TestService(.silence, with: .editionDelivery)
         let edition = try await test.ingest(test.directory.write("x.pdf", EditionFiles.pdf), "paper").edition
         #expect(edition.title.kind == .pdf)
         #expect(edition.title.metadata.title == "A (small) Päper")
@@ -104,7 +104,7 @@ struct `An ingest of an edition` {
 
     @Test(arguments: hostile)
     func `is refused with what is wrong`(what: String, entries: [StoredZip.Entry], why: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let path = test.directory.write("hostile.zip", StoredZip.write(entries))
         let error = await #expect(throws: IngestError.self) { try await test.ingest(path, "hostile") }
         #expect(error?.description.contains(why) == true, "\(what): \(error?.description ?? "")")
@@ -112,7 +112,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `leaves out what leads elsewhere where no page needs it, and says so`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let entries: [StoredZip.Entry] = [
             .init("index.html", "<html><title>A</title><img src=\"a.png\"></html>"), .init("../notes.txt", "x"),
             .init("a.png", "x"),
@@ -129,14 +129,14 @@ struct `An ingest of an edition` {
                 "name \"../.DS_Store\" of entry 4 leaves its folder; it is left out",
             ]
         )
-        // apps get an EPUB as it is
+        // apps get an EPUB unchanged
         let epub = test.directory.write("x.epub", EditionFiles.epub([.init("../notes.txt", "x")]))
         let error = await #expect(throws: IngestError.self) { try await test.ingest(epub, "book") }
         #expect(error?.description.contains("name \"../notes.txt\" of entry 4 leaves its folder") == true)
     }
 
     @Test func `reads an EPUB's documents that have a DOCTYPE, and nothing that it names`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let type = """
             <!DOCTYPE package PUBLIC "+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN" "http://127.0.0.1:9/oebpkg12.dtd" [
             <!ENTITY secret SYSTEM "file:///etc/passwd"> <!ENTITY much "ten ten ten"> ]>
@@ -154,7 +154,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `is refused for an EPUB whose contents are protected, or that is a bomb`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let encryption = """
             <encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" xmlns:e="http://www.w3.org/2001/04/xmlenc#">
             <e:EncryptedData><e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/>
@@ -170,7 +170,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `is refused for a folder with a link in it`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let folder = EditionFiles.folder(test.directory)
         #expect(unsafe symlink("/etc/passwd", "\(folder)/pages/passwd.html") == 0)
         let error = await #expect(throws: IngestError.self) { try await test.ingest(folder, "linked") }
@@ -178,7 +178,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `knows what it has, and lets other content take its place`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let folder = EditionFiles.folder(test.directory)
         let before = try test.blobCount()
         let first = try await test.ingest(folder, "issue")
@@ -200,7 +200,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `may give one content to several products, which share a file's blob and part with it one by one`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let (book, pages) = (test.directory.write("x.epub", EditionFiles.epub()), EditionFiles.folder(test.directory))
         let before = try test.blobCount()
         let first = try await test.ingest(book, "one")
@@ -219,7 +219,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `says in the feed of its pages when each changed`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let folder = EditionFiles.folder(test.directory)
         func times(_ product: String) async throws -> [String: String] {
             _ = try await test.ingest(folder, product) { $0.price = .free }
@@ -246,7 +246,7 @@ struct `An ingest of an edition` {
         #expect(try await times("issue") == expected, "the same again changes nothing")
         let now = test.clock.now.description
         #expect(Set(try await times("other").values) == [now], "another product is as new as its pages are to its readers")
-        // Of what was taken before times were kept, the edition's is known.
+        // For content ingested before times were stored, the edition's time is known.
         try await test.service.database.write { _ = try $0.run(SQL("UPDATE edition_resources SET changed_at = 0"), []) }
         test.clock.advance(by: .seconds(86_400))
         test.directory.write("issue/pages/10.html", Array("<title>Last</title>".utf8))
@@ -255,7 +255,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `takes samples by pattern, and refuses one that fits nothing`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let folder = EditionFiles.folder(test.directory)
         await #expect(throws: IngestError.self) { try await test.ingest(folder, "issue", samples: ["page/*"]) }
         let edition = try await test.ingest(folder, "issue", samples: ["pages/2.*", "pics/**"]).edition
@@ -268,13 +268,13 @@ struct `An ingest of an edition` {
 
     @Test(arguments: ["", "a/b", "a\\b", "..", ".", "a b", "a\nb", "blå", String(repeating: "a", count: 129)])
     func `is refused under a product id that not all programs read alike`(id: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let folder = EditionFiles.folder(test.directory)
         await #expect(throws: ServerError(.invalid, "")) { try await test.ingest(folder, id) }
     }
 
     @Test func `leaves drafts alone until they are published, and takes back what is withdrawn`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let draft = try await test.ingest(EditionFiles.folder(test.directory), "issue") { $0.isDraft = true }.edition
         #expect(draft.state == .draft && draft.publishedAt == nil)
         let editions = test.service.editions
@@ -292,7 +292,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `can be sent to the API, listed, shown, changed and withdrawn there`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let local = Peer.local(userID: 0)
         let request = HTTPRequest(
             .post,
@@ -322,7 +322,7 @@ struct `An ingest of an edition` {
 @Suite(.onBothDatabases)
 struct `An order of an edition` {
     @Test func `is refused with what to do instead: orders are for listening`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .editionDelivery)
         let edition = try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "book").edition
         let request = Orders.Request(account: "alice", titleID: edition.title.id)
         let error = await #expect(throws: ServerError.self) { try await test.service.orders.place(request) }

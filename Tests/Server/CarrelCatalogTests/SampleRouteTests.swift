@@ -17,8 +17,8 @@ struct `Samples by ISBN` {
     private static let sample = SilentMP3.frames(600 * 44_100 / 1152).prefix(frames: 60 * 44_100 / 1152)
     private static let path = "/Sample.ashx?isbn=\(TestService.isbn)"
 
-    @Test func `are whole MP3 files that anybody may have`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `are whole public MP3 files`() async throws {
+        let test = try await TestService(.silence, with: .catalog)
         let answer = try await test.send(.get, Self.path)
         #expect(answer.status == 200)
         #expect(answer.headers["Content-Type"] == "audio/mpeg")
@@ -32,8 +32,8 @@ struct `Samples by ISBN` {
         #expect(short.body == Self.sample, "the same ISBN in ten digits")
     }
 
-    @Test func `are given in ranges, which HEAD tells of too`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `are served in ranges, also to HEAD`() async throws {
+        let test = try await TestService(.silence, with: .catalog)
         let size = Self.sample.count
         for (range, bytes) in [("0-99", 0...99), ("1000-", 1000...size - 1), ("-1", size - 1...size - 1)] {
             let headers: HTTPFields = ["Range": "bytes=\(range)"]
@@ -54,7 +54,7 @@ struct `Samples by ISBN` {
     }
 
     @Test func `are described with how long they play`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .catalog)
         let answer = try await test.call(.get, "/v1/samples/978-0-306-40615-7")
         #expect(answer.status == 200)
         #expect(
@@ -69,15 +69,15 @@ struct `Samples by ISBN` {
         ("", 400), ("?isbn=", 400), ("?isbn=9780306406158", 400), ("?isbn=x", 400), ("?isbn=9783161484100", 404),
     ])
     func `that are not there are not found, and what is no ISBN is said to be none`(query: String, status: Int) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .catalog)
         #expect(try await test.call(.get, "/Sample.ashx\(query)").status == status)
         #expect(try await test.call(.head, "/Sample.ashx\(query)").status == status)
         let isbn = query.dropFirst(6)
         if !isbn.isEmpty { #expect(try await test.call(.get, "/v1/samples/\(isbn)").status == status) }
     }
 
-    @Test func `of an ISBN are those of its newest title, where that has one`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `of an ISBN belong to its newest title, if that has one`() async throws {
+        let test = try await TestService(.silence, with: .catalog)
         var options = IngestOptions()
         options.overrides.isbn = ISBN(TestService.isbn)
         options.sampleSeconds = 5

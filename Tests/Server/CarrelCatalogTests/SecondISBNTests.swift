@@ -24,7 +24,7 @@ struct `A second title with an ISBN` {
     }
 
     @Test func `is taken with a warning that names the first`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .catalog)
         let outcome = try await ingest(test, 2000, isStrict: false)
         #expect(outcome.created)
         #expect(outcome.warnings.count == 1)
@@ -34,7 +34,7 @@ struct `A second title with an ISBN` {
     }
 
     @Test func `is refused where that is wanted, and nothing of it is kept`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .catalog)
         let before = try test.blobCount()
         await #expect(throws: ServerError(.conflict, "")) { try await ingest(test, 2000, isStrict: true) }
         #expect(try test.blobCount() == before)
@@ -46,7 +46,7 @@ struct `A second title with an ISBN` {
     }
 
     @Test func `is no other than the first when that comes again`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .catalog)
         let again = try await ingest(test, 600 * 44_100 / 1152, isStrict: true)
         #expect(!again.created && again.warnings == [] && again.title.id == test.title.id)
     }

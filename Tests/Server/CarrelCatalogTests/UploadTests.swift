@@ -14,7 +14,7 @@ import Testing
 
 /// `POST /admin/v1/titles`: the body is the source, the query what it is called.
 @Suite(.onBothDatabases)
-struct `An upload of sound` {
+struct `An audio upload` {
     private static let query = [
         "title=The%20Title", "subtitle=A%20Sub", "author=Ann", "author=Ben", "narrator=Nils", "publisher=House", "language=en",
         "description=About", "isbn=978-3-16-148410-0",
@@ -39,7 +39,7 @@ struct `An upload of sound` {
     }
 
     @Test func `becomes a title by the names in the query, once`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let sound = SilentMP3.frames(400)
         let made = try await upload(test, Self.query, sound)
         #expect(made.status == 201)
@@ -69,7 +69,7 @@ struct `An upload of sound` {
     }
 
     @Test func `may be an archive of chapters`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let zip = StoredZip.write([
             .init("10.mp3", bytes: SilentMP3.frames(200)), .init("2.mp3", bytes: SilentMP3.frames(100)),
             .init("notes.txt", "x"),
@@ -88,8 +88,8 @@ struct `An upload of sound` {
             ("title=x&isbn=9780306406158", SilentMP3.frames(9), 400, "request.invalid"),
         ] as [(String, [UInt8], Int, String)]
     )
-    func `is refused with why, and leaves nothing behind`(query: String, body: [UInt8], status: Int, code: String) async throws {
-        let test = try await TestService(.silence)
+    func `is refused with a reason, and leaves no files`(query: String, body: [UInt8], status: Int, code: String) async throws {
+        let test = try await TestService(.silence, with: .streaming)
         let before = try test.blobCount()
         let refused = try await upload(test, query, body)
         #expect(refused.status == status && refused.json["code"]?.string == code, "\(refused)")
@@ -99,7 +99,7 @@ struct `An upload of sound` {
     }
 
     @Test func `whose end is missing is taken as far as it goes where that is asked for`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let cut = Array(SilentMP3.frames(400).dropLast(100))
         let refused = try await upload(test, "title=Cut", cut)
         #expect(refused.status == 422 && refused.json["code"] == "ingest.truncated")
@@ -112,7 +112,7 @@ struct `An upload of sound` {
 
     /// A client that hangs up in the middle leaves no part of what it sent.
     @Test func `that breaks off is forgotten`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let before = try test.blobCount()
         let broken = try await upload(test, "title=x", RequestBody(length: 1 << 20, source: BrokenBody()))
         #expect(broken.status == 400)
@@ -120,7 +120,7 @@ struct `An upload of sound` {
     }
 
     @Test func `that is announced to be too large is refused before it is read`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let body = BrokenBody()
         let refused = try await upload(test, "title=x", RequestBody(length: (8 << 30) + 1, source: body))
         #expect(refused.status == 413)
@@ -128,7 +128,7 @@ struct `An upload of sound` {
     }
 
     @Test func `is for back offices that may change the catalog`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let body = BrokenBody()
         let nobody = try await upload(
             test,
@@ -145,7 +145,7 @@ struct `An upload of sound` {
 private final class BrokenBody: RequestBodySource {
     private let count = Locked(0)
 
-    /// How often somebody wanted more.
+    /// The number of requested chunks.
     var asked: Int { count.withLock { $0 } }
 
     func next() async throws(HTTPError) -> [UInt8]? {

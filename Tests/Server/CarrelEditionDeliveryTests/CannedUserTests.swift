@@ -13,7 +13,7 @@ import CarrelServerTesting
 import CarrelThreads
 import Testing
 
-/// What a call comes to.
+/// The outcome of a call.
 private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     /// Status 200 with this document; what changes from run to run is a letter in it.
     case xml(String)
@@ -21,7 +21,7 @@ private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     case either(String, String)
     /// This status and nothing more.
     case status(Int)
-    /// Status 200 with what is no answer.
+    /// Status 200 with an invalid response.
     case garbage
 
     init(stringLiteral text: String) { self = .xml(text) }
@@ -36,7 +36,7 @@ private enum Said: Sendable, Equatable, ExpressibleByStringLiteral {
     }
 }
 
-/// What a user's calls come to.
+/// The outcomes of a user's calls.
 private struct Golden: Sendable {
     let user: String
     let signIn: Said
@@ -75,7 +75,7 @@ private let everySecond =
     "<issues>" + stride(from: 0, to: 100, by: 2).map { "<issue>\(universe[$0])</issue>" }.joined() + "</issues>"
 private let activeWords = "You are an active subscriber"
 private let lapsedWords = "Your subscription has lapsed"
-/// The test's clock stands in an even slot of five minutes, where those who flip have lapsed for 300 more seconds.
+/// The test's clock is in an even slot of five minutes, in which flipping users have lapsed for 300 more seconds.
 private let flippedWords = "Your subscription has lapsed, for 300 more seconds"
 
 /// Users whose name says what they hold.
@@ -230,7 +230,7 @@ struct `The canned users` {
     private func service(
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.sleep = sleep
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -238,7 +238,7 @@ struct `The canned users` {
     }
 
     @Test func `know of the products that the configuration says`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.cannedIssues = .init(prefix: "org.example.daily-", numbers: 7...10)
         }
@@ -293,7 +293,7 @@ struct `The canned users` {
         #expect(said["rule"]?.string == (verdict == "granted" ? "canned \(user.lowercased())" : nil))
     }
 
-    @Test func `that nobody signs in as are not explained`() async throws {
+    @Test func `are not explained without a sign-in`() async throws {
         let test = try await service()
         for name in ["rubbish", "alice", "1-2-3"] {
             let said = try await test.call(.get, "/admin/v1/explanations?name=\(name)&product=x", peer: .local(userID: 0)).json
@@ -301,7 +301,7 @@ struct `The canned users` {
         }
     }
 
-    /// How a reply differs from what is expected; nil when it does not.
+    /// How a reply differs from what is expected; nil if it does not.
     private func difference(_ reply: SubscriptionReply, _ said: Said) -> String? {
         said.matches(reply) ? nil : "\(reply.status) \(reply.xml), not \(said)"
     }
@@ -346,7 +346,7 @@ struct `The canned users` {
         }
     }
 
-    @Test func `are told nothing by the body of a GET`() async throws {
+    @Test func `ignore the body of a GET`() async throws {
         let test = try await service()
         let asked = ["username": "activeall", "password": "x", "token": "llaevitca", "product_id": "com.pugpig.edition0001"]
         for (call, said) in [
@@ -375,9 +375,9 @@ struct `The canned users` {
         #expect(answer.xml.contains("for 300 more seconds"))
     }
 
-    /// Signing in as one takes no password: what readers pay for stays shut to them, also where the environment is live.
+    /// Signing in as one takes no password: what readers pay for stays shut to them, also if the environment is live.
     @Test func `open the canned products, and no edition that readers pay for`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: [.feeds, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.editions.feedsNeedSignIn = true
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -404,7 +404,7 @@ struct `The canned users` {
     }
 
     @Test func `do not exist unless the configuration says so`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.feeds, .administration]) { $0.passwordCost = .init(memory: 64, passes: 1) }
         #expect(unknown.matches(try await test.ask("sign_in", ["username": "activeall"])))
         let asked = try await test.ask("edition_credentials", ["token": "llaevitca", "product_id": "x"])
         #expect(notRecognised.matches(asked))
@@ -412,7 +412,7 @@ struct `The canned users` {
 }
 
 extension SubscriptionReply {
-    /// The document with `R` in the place of its issues, if those are some of the canned users' in their order.
+    /// The document with `R` in place of its issues, if those are some of the canned users' in their order.
     fileprivate func withoutRandomIssues() -> SubscriptionReply {
         guard let start = xml.firstRange(of: "<issues>")?.upperBound, let end = xml.firstRange(of: "</issues>")?.lowerBound,
             start < end

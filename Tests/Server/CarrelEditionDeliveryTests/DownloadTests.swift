@@ -26,7 +26,7 @@ struct `A download of an edition` {
     private let life = Duration.seconds(24 * 3600)
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }
@@ -38,7 +38,7 @@ struct `A download of an edition` {
         ["Authorization": "Basic \(Base64.encode("\(user):\(password)"))"]
     }
 
-    /// Credentials that the service hands out for a product.
+    /// Credentials that the service issues for a product.
     private func credentials(
         _ test: TestService,
         _ product: String = "com.example.7",
@@ -203,7 +203,7 @@ struct `A download of an edition` {
         #expect(text.contains("modified=\"2027-01-15T08:00:00"))
     }
 
-    @Test func `is not there for drafts, and gone when it is withdrawn, whatever somebody holds`() async throws {
+    @Test func `refuses drafts and withdrawn editions, whatever the account holds`() async throws {
         let test = try await service()
         let headers = try await credentials(test)
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "draft") {
@@ -259,7 +259,7 @@ struct `A reader of feeds` {
     private let password = "correct horse battery"
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

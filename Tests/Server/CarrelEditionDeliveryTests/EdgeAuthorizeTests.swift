@@ -11,7 +11,7 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What an edge is told about an address, against what a download of it gets.
+/// The response to an edge about an address, compared with a download of it.
 struct `A question of an edge` {
     private let life = Duration.seconds(3600)
 
@@ -21,7 +21,7 @@ struct `A question of an edge` {
     }
 
     private func service() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         try await test.ingest(EditionFiles.folder(test.directory), "com.example.7", samples: ["pages/2.html"])
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "free") { $0.price = .free }
         try await test.ingest(test.directory.write("x.pdf", EditionFiles.pdf), "draft") { ($0.price, $0.isDraft) = (.free, true) }

@@ -15,13 +15,13 @@ import CarrelStore
 import CarrelTesting
 import Testing
 
-/// What readers get of an edition that is changed while they read, and what changes never do.
+/// Responses to readers of an edition that changes while they read, and effects that changes never have.
 @Suite(.onBothDatabases)
 struct `An edition that changes` {
     private let product = "com.example.7"
 
     private func service() async throws -> TestService {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         try await test.ingest(EditionFiles.folder(test.directory), product, samples: ["pages/2.html"])
         return test
     }
@@ -34,7 +34,7 @@ struct `An edition that changes` {
         let test = try await service()
         #expect(try await test.send(.get, "/editions/\(product)/pages/2.html").status == 200)
         let other = try await test.another()
-        // the same pages behind one that pushes them along in the file
+        // the same pages after a page that shifts them in the file
         let folder = "\(test.directory.path)/issue"
         let text = "<html><head><title>Front</title></head><body>\(String(repeating: "new ", count: 999))</body></html>"
         test.directory.write("issue/a-front.html", text)
@@ -44,7 +44,7 @@ struct `An edition that changes` {
         test.clock.advance(by: .milliseconds(500))
         let made = try await other.ingesting.ingest(folder, options, terms)
         #expect(!made.created)
-        // this process believes what it read for a second, and has not read this page yet
+        // this process caches its reads for a second, and has not read this page yet
         let answer = try await test.send(.get, "/editions/\(product)/pages/10.html")
         #expect(answer.status == 200)
         #expect(answer.body == test.directory.read("issue/pages/10.html"))
@@ -65,7 +65,7 @@ struct `An edition that changes` {
         #expect(try await test.send(.get, target, headers: basic(name)).status >= 500, "a name and a password need the database")
     }
 
-    @Test func `matches patterns of samples before anybody waits for it, and only so many`() async throws {
+    @Test func `matches patterns of samples before requests wait for it, up to a limit`() async throws {
         let test = try await service()
         var change = Editions.Change()
         change.samples = (0...100).map { "pages/*\($0)*" }

@@ -31,7 +31,7 @@ struct `An edition's credentials` {
         #expect(self.pair() != pair, "each pair is another")
     }
 
-    @Test func `tell nothing in their user name`() throws {
+    @Test func `reveal nothing in their user name`() throws {
         let (first, second) = (pair(), pair())
         let (one, other) = (try #require(Base64URL.decode(first.userID)), try #require(Base64URL.decode(second.userID)))
         let verified = try credentials.verify(first, product: "issue-1", at: now)
@@ -126,7 +126,7 @@ struct `An edition's credentials` {
         #expect(throws: Never.self) { try both.verify(fresh, product: "issue-1", at: now) }
     }
 
-    @Test func `have a form that nobody's own name and password has`() throws {
+    @Test func `have a form that no user's name and password can have`() throws {
         let pair = pair()
         let bytes = try #require(Base64URL.decode(pair.userID))
         let made = EditionCredentials.Pair(userID: pair.userID, password: Base64URL.encode(bytes + [1, 2]))

@@ -56,7 +56,7 @@ struct `The index of the catalog` {
     ]
 
     private func filled() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         for (number, title) in Self.titles.enumerated() {
             var metadata = TitleMetadata(title: title)
             metadata.authors = number % 2 == 0 ? ["Ann Bahnsen"] : ["李明"]
@@ -92,7 +92,7 @@ struct `The index of the catalog` {
     }
 
     @Test func `finds every part of made-up texts that a scan finds`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         var random = SplitMix(seed: 7)
         let letters = Array("aab ßé京都.-'%_!\"\\ 😀Ж9".unicodeScalars)
         func text(_ count: Int) -> String {
@@ -137,7 +137,7 @@ struct `The index of the catalog` {
     }
 
     @Test func `follows each change of an edition in its own transaction, and forgets what is withdrawn`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         let path = EditionFiles.folder(test.directory)
         var terms = Edition.Terms(productID: "p")
         terms.isDraft = true
@@ -168,7 +168,7 @@ struct `The index of the catalog` {
         try await test.service.database.read { try $0.row(Self.indexed)?.integer(0) }
     }
 
-    @Test func `is made for editions that an earlier version wrote, beside requests`() async throws {
+    @Test func `indexes editions of an earlier version in the background`() async throws {
         let test = try await filled()
         try await test.service.database.write { transaction in
             try transaction.run(SQL("UPDATE editions SET search_version = 0, search_at = 0"))
@@ -190,7 +190,7 @@ struct `The index of the catalog` {
         "UPDATE editions SET state = $2, updated_at = $3, search_title = $4, search_text = $4 WHERE product_id = $1"
     )
 
-    @Test func `follows what a node of an earlier version writes beside this one`() async throws {
+    @Test func `follows concurrent writes of a node of an earlier version`() async throws {
         let test = try await filled()
         func change(_ product: String, _ title: String, state: String = "published") async throws {
             test.clock.advance(by: .seconds(3600))
@@ -243,7 +243,7 @@ struct `The queue of searches` {
     }
 
     @Test func `has an eighth of its places for one network, and leaves pages without words alone`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         try await test.add(["p1": "eisenbahn", "p2": "zoo"])
         let isOpen = Locked(false)
         let occupation = await occupy(test.service.database, until: isOpen)
@@ -276,7 +276,7 @@ struct `The queue of searches` {
     }
 }
 
-/// What searchers cost everyone else: figures for docs/performance.md, beside the scan that a search was before.
+/// The cost of searches for other requests: figures for docs/performance.md, compared with the former scan.
 @Suite(.onBothDatabases, .enabled(if: longRun, "runs where CARREL_LONG is set"))
 struct `Fifty clients that search a catalog of 5,000 editions` {
     private static let scan = SQL(
@@ -287,7 +287,7 @@ struct `Fifty clients that search a catalog of 5,000 editions` {
     )
 
     @Test func `leave other reads quick`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .feeds)
         var random = SplitMix(seed: 3)
         let words = (0..<2000).map { _ in
             String(

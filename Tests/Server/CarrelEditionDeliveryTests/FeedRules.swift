@@ -6,7 +6,7 @@ import CarrelServerTesting
 import CarrelXML
 import Testing
 
-/// The rules of Atom and of OPDS 1.2 for feeds, as far as they are the same for all.
+/// The rules of Atom and of OPDS 1.2 for feeds, common to all feeds.
 enum AtomRules {
     private static let entryNamespaces: Set<String> = [
         "http://www.w3.org/2005/Atom", "http://purl.org/dc/terms/", "http://www.w3.org/2007/app",
@@ -37,7 +37,7 @@ enum AtomRules {
         }
     }
 
-    /// What Atom (RFC 4287 §4.1), tombstones (RFC 6721 §3) and OPDS 1.2 say of several elements at once, in any feed.
+    /// The rules of Atom (RFC 4287 §4.1), tombstones (RFC 6721 §3) and OPDS 1.2 about several elements together, in any feed.
     static func checkWhole(_ feed: XMLElement) {
         let (entries, tombstones) = (feed.all("entry"), feed.all("deleted-entry"))
         #expect(!feed.all("author").isEmpty || entries.allSatisfy { !$0.all("author").isEmpty })
@@ -57,7 +57,7 @@ enum AtomRules {
         }
     }
 
-    /// What XML cannot hold is written as U+FFFD.
+    /// Characters that XML cannot contain are written as U+FFFD.
     static func written(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -110,7 +110,7 @@ enum OPDSRules {
         if link["href"]?.string?.contains("{") == true { #expect(link["templated"] == true) }
     }
 
-    /// What is not known is left out.
+    /// Checks that unknown members are omitted.
     private static func noBlank(_ value: JSON) {
         #expect(value.string != "" && value != .null)
         if let object = value.object {

@@ -21,7 +21,7 @@ struct `Every feed of Atom` {
 
     /// A catalogue with all there is: free and paid, a sample, covers, a draft, what was withdrawn, names that are hard to write.
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService(.silence, configure)
+        let test = try await TestService(.silence, with: .feeds, configure)
         try await test.ingest(EditionFiles.folder(test.directory), "com.example.7", samples: ["pages/2.html"])
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "a&b") { $0.price = .free }
         try await test.ingest(test.directory.write("x.pdf", EditionFiles.pdf), "draft") { $0.isDraft = true }
@@ -89,7 +89,7 @@ struct `Every feed of Atom` {
         #expect(found.count >= 12 && pages == 1 && tombstones >= 3 && entries > 120, "\(found.count) \(tombstones) \(entries)")
     }
 
-    /// What a defect of ours could make of a feed: texts, and what stands in their place.
+    /// Defects that we could introduce in a feed: texts and their replacements.
     private static let defects: [(String, String)] = [
         ("<updated>", "<!-- --><dcterms:updated>"), ("</updated>", "</updated><updated>2026-01-01T00:00:00Z</updated>"),
         ("Z</updated>", "</updated>"), ("Z</updated>", "z</updated>"), ("<updated>2", "<updated>two "),

@@ -24,7 +24,7 @@ struct `A feed of editions` {
 
     /// A paid magazine with a sample, a free book with a cover, a draft.
     private func service() async throws -> TestService {
-        let test = try await TestService(.silence) { $0.stream.publicURL = "https://books.example.org" }
+        let test = try await TestService(.silence, with: .feeds) { $0.stream.publicURL = "https://books.example.org" }
         try await test.ingest(EditionFiles.folder(test.directory), "com.example.7", samples: ["pages/2.html"])
         test.clock.advance(by: .seconds(60))
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "a&b") { $0.price = .free }
@@ -124,7 +124,7 @@ struct `A feed of editions` {
     }
 
     @Test func `leads from page to page through all of a large catalog, once each`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .feeds)
         let count = 260
         for number in 0..<count {
             try await test.add(product: "p\(number)", metadata: TitleMetadata(title: "Title \(number)"), issued: number / 3)
@@ -205,7 +205,7 @@ struct `A feed of editions` {
     }
 
     @Test func `stays whole whatever titles and products are called`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .feeds)
         var random = SystemRandomNumberGenerator()
         let pieces = [
             "<", ">", "&", "\"", "'", "]]>", "<!--", "-->", "--", "&amp;", "&#0;", "\u{1}", "\u{7f}", "\u{85}", "\u{fffe}",

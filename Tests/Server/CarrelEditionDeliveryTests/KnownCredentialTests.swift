@@ -10,7 +10,7 @@ import CarrelServer
 import CarrelServerTesting
 import Testing
 
-/// What a process knows of credentials, and when it asks the database again.
+/// A process's cache of credentials, and its database queries.
 struct `What is known of credentials` {
     private let staff = AuditActor("operator")
 
@@ -30,12 +30,12 @@ struct `What is known of credentials` {
     }
 
     private func stand() async throws -> Stand {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let (counting, service) = try await test.counted()
         return Stand(test: test, counting: counting, service: service)
     }
 
-    @Test func `is believed for a second, and read once then`() async throws {
+    @Test func `is cached for a second, and read once then`() async throws {
         let stand = try await stand()
         let pair = try await stand.known("field")
         let before = stand.counting.reads
@@ -99,7 +99,7 @@ struct `What is known of credentials` {
         #expect(!stand.keyring.opens("anew", product: "p"))
     }
 
-    @Test func `is nothing of a pair that somebody made up, which is counted`() async throws {
+    @Test func `caches nothing about an invented pair, which is counted`() async throws {
         let stand = try await stand()
         for password in ["x", String(repeating: "a", count: 40)] {
             await #expect(throws: EditionCredentials.Refusal.invalid) {

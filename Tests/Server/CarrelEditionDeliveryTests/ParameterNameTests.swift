@@ -14,7 +14,7 @@ import Testing
 
 struct `The names of an app's parameters` {
     @Test func `are what the operator says, and then no others`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(with: .feeds) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.devices.limit = 1
             $0.subscription.givesFeedPasswords = true

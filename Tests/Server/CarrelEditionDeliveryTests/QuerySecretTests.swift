@@ -16,7 +16,7 @@ struct `A token or a password in a query` {
     private static let calls = ["sign_in", "renew_token", "verify_subscription", "edition_credentials", "sign_out"]
 
     private func service(refuses: Bool = false) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.editionDelivery, .licensing]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.refusesQuerySecrets = refuses
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -58,7 +58,7 @@ struct `A token or a password in a query` {
         let test = try await service(refuses: true)
         for way in [`The canned users`.Way.query, .postQuery] {
             let refused = try await test.ask(call, asked(call), way)
-            #expect(refused.status == 400 && refused.xml.contains("\"code\":\"subscription.secretInQuery\""))
+            #expect(refused.status == 400 && refused.xml.contains("\"code\":\"subscription.secret-in-query\""))
             #expect(!refused.xml.contains("llaevitca"))
         }
         #expect(counted(test, call) == ["1", "1"])
@@ -93,7 +93,7 @@ struct `A form of an older app` {
     }
 
     @Test func `in ISO 8859-1 says what it says`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.editionDelivery, .licensing]) { $0.passwordCost = .init(memory: 64, passes: 1) }
         _ = try await test.service.desk.create("Søren", password: "blåbærgrød på vej", by: AuditActor("operator"))
         let latin1 = Array("username=S%F8ren&password=bl\u{1}b\u{2}rgr%F8d+p%e5%20vej".utf8).map {
             $0 == 1 ? 0xe5 : $0 == 2 ? 0xe6 : $0
@@ -117,7 +117,7 @@ struct `A form of an older app` {
 
 struct `A comment for those who debug an app` {
     private func reply(_ call: String, _ parameters: [String: String], isOn: Bool) async throws -> String {
-        let test = try await TestService {
+        let test = try await TestService(with: [.editionDelivery, .licensing]) {
             $0.subscription.hasCannedUsers = true
             $0.subscription.saysWhatWasAsked = isOn
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -125,7 +125,7 @@ struct `A comment for those who debug an app` {
         return try await test.ask(call, parameters).xml
     }
 
-    @Test func `is behind answers where the operator says so, with no secret and nothing that ends it`() async throws {
+    @Test func `is appended to responses if configured, without secrets and without ending the document`() async throws {
         let signIn = ["username": "activeall", "password": "s3cret"]
         #expect(try await reply("sign_in", signIn, isOn: false).hasSuffix("</token>"))
         let token = try await reply("sign_in", signIn, isOn: true)

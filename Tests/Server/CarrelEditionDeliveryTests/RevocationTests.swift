@@ -18,7 +18,7 @@ import Glibc
 import Testing
 
 @Suite(.onBothDatabases)
-struct `Credentials that were given out` {
+struct `Issued credentials` {
     private let password = "correct horse battery"
     private let operatorPeer = Peer.local(userID: getuid())
     private let staff = AuditActor("operator")
@@ -36,7 +36,7 @@ struct `Credentials that were given out` {
             return try #require(try await test.ask("edition_credentials", ["token": token, "product_id": product]).pair)
         }
 
-        /// Of alice for 1, of alice for 2, of bob for 1.
+        /// Pairs of alice for 1, alice for 2, and bob for 1.
         func pairs() async throws -> [EditionCredentials.Pair] {
             [try await pair("alice", "issue-1"), try await pair("alice", "issue-2"), try await pair("bob", "issue-1")]
         }
@@ -51,7 +51,7 @@ struct `Credentials that were given out` {
     }
 
     private func newsstand() async throws -> Newsstand {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         let other = try await test.another()
         try await test.add(product: "issue-1")
         try await test.add(product: "issue-2")
@@ -113,7 +113,7 @@ struct `Credentials that were given out` {
         #expect(await stand.openings(pairs, at: third) == reason.left, "a process that starts afterwards knows it too")
     }
 
-    @Test func `anew open at once, in the same instant as the revocation too`() async throws {
+    @Test func `open immediately after reissue, also in the instant of the revocation`() async throws {
         let stand = try await newsstand()
         let old = try await stand.pairs()
         #expect(await stand.openings(old, at: stand.other) == [.opens, .opens, .opens])
@@ -207,7 +207,7 @@ struct `Credentials that were given out` {
     }
 
     @Test func `keep their secret until the last of them is dead`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let keyring = test.service.credentials
         #expect(try await keyring.rotate(atOnce: false, by: staff).forgotten == 0)
         test.clock.advance(by: EditionCredentials.longestLife + .seconds(10))
@@ -228,16 +228,16 @@ struct `Credentials that were given out` {
     }
 
     @Test func `are in the audit log when their secret changes, and how`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         for atOnce in [false, true] {
             test.clock.advance(by: .seconds(1))
             _ = try await test.service.credentials.rotate(atOnce: atOnce, by: staff)
         }
-        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "credentials.rotate" }
+        let entries = try await test.service.audit.list(AuditFilter()).filter { $0.action == "credentials.rotate" }
         #expect(entries.map(\.reason) == ["at once", ""], "the newest first")
     }
 
-    @Test func `are believed for a second without asking, and no longer`() async throws {
+    @Test func `are cached for a second, and no longer`() async throws {
         let stand = try await newsstand()
         let pairs = try await stand.pairs()
         #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
@@ -248,7 +248,7 @@ struct `Credentials that were given out` {
         #expect(await stand.openings(pairs, at: stand.other) == [.revoked, .revoked, .revoked])
     }
 
-    @Test func `are not believed longer because the clock was set back`() async throws {
+    @Test func `are not cached longer because the clock was set back`() async throws {
         let stand = try await newsstand()
         let pairs = try await stand.pairs()
         #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
@@ -276,7 +276,7 @@ struct `Credentials that were given out` {
         ] {
             #expect(try await status(revoke, body, headers) == 400)
         }
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "credentials.revoke"
         let entries = try await stand.test.service.audit.list(filter)
         #expect(entries.map(\.subject) == [stand.alice.id] && entries.map(\.reason) == ["account"])

@@ -22,7 +22,7 @@ struct `Credentials of the old scheme` {
     }
 
     private func service(until: Duration? = nil, isOn: Bool = true) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: .editionDelivery) {
             guard isOn else { return }
             let end = until.map { Instant(milliseconds: 1_800_000_000_000) + $0 }
             $0.subscription.sha1 = SHA1Credentials(secret: Secret(Array(secret.utf8)), until: end)

@@ -19,7 +19,7 @@ import CarrelWorks
 import CarrelXML
 import Testing
 
-/// What of the catalog a reader may read, as feeds and as the bookshelf has it.
+/// The readable part of the catalog, as feeds and on the bookshelf.
 @Suite(.onBothDatabases)
 struct `A reader's shelf` {
     private let password = "correct horse battery"
@@ -63,7 +63,7 @@ struct `A reader's shelf` {
         return try JSON.parse(answer.body.rawSpan)
     }
 
-    /// The titles of a shelf's publications; nil where it is refused.
+    /// The titles of a shelf's publications; nil if it is refused.
     private func titles(_ test: TestService, _ headers: HTTPFields) async throws -> [String]? {
         let answer = try await test.send(.get, "/opds/v2/shelf", headers: headers)
         #expect(answer.headers["Vary"]?.contains("Authorization") == true)

@@ -51,7 +51,7 @@ struct `An answer of 50,000 issues` {
     }
 
     @Test func `comes in small pieces, and is one document with all of them in order`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         try await add(Self.ids, to: test)
         let staff = AuditActor("operator")
         let account = try await test.service.desk.create("alice", password: "correct horse battery", by: staff)
@@ -71,7 +71,7 @@ struct `An answer of 50,000 issues` {
         let pieces = Locked<[[UInt8]]>([])
         try await produce(BodyWriter { piece in pieces.withLock { $0.append(piece) } })
         let all = pieces.withLock { $0 }
-        // A piece goes out as soon as it is longer than 32 KiB, so that it exceeds that by less than one issue.
+        // A piece is sent once it is longer than 32 KiB, so that it exceeds that by less than one issue.
         #expect(all.count > 50 && all.allSatisfy { $0.count <= 32_768 + 200 }, "\(all.count), \(all.map(\.count).max() ?? 0)")
 
         let document = Array(all.joined())

@@ -147,7 +147,7 @@ struct `A subscriber` {
                 .map { try $0.text(0) }
         }
         #expect(families.count == 1)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "session.renew"
         filter.limit = 1000
         let entries = try await test.service.audit.list(filter)
@@ -163,7 +163,7 @@ struct `A subscriber` {
         #expect(try await test.ask("renew_token", ["token": token]).xml == notRecognised)
         #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"stale\""))
         #expect(try await test.service.accounts.sessions.list(of: account).isEmpty)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "session.renew"
         #expect(try await test.service.audit.list(filter).first?.reason == "reused")
     }
@@ -188,7 +188,7 @@ struct `A subscriber` {
         for _ in 1...2 { try await use(token) }
         #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"stale\""))
         #expect(try await test.service.accounts.sessions.list(of: account).isEmpty)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "session.use"
         #expect(try await test.service.audit.list(filter).map(\.reason) == ["reused"])
     }
@@ -202,7 +202,7 @@ struct `A subscriber` {
         #expect(try await test.service.devices.list(of: account).map(\.freedAt) == [test.clock.now])
     }
 
-    @Test func `may use so many devices, and is told when there are too many`() async throws {
+    @Test func `limits the number of devices, and reports the limit`() async throws {
         let test = try await service { $0.subscription.devices.limit = 2 }
         let (account, first) = try await subscriber(test)
         test.clock.advance(by: .seconds(1))  // devices are listed by when they came
@@ -284,7 +284,7 @@ struct `A subscriber` {
         let slot = try #require(statistics["slots"]?.array?.first)
         #expect(slot["signIns"] == 1)
         #expect(slot["refusals"] == ["devicelimit": 1, "notentitled": 2, "suspended": 1])
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         (filter.action, filter.actor) = ("edition.credentials", account.id)
         let reasons = try await test.service.audit.list(filter).map(\.reason)
         #expect(reasons.sorted() == ["notentitled", "suspended"], "the second refusal of a reason is counted with the others")

@@ -13,19 +13,19 @@ import CarrelSubscription
 import CarrelXML
 import Testing
 
-/// Who may read what, through the calls themselves: every user state × token × device × model × product. What to expect is
-/// written down here a second time, a letter a case.
+/// Entitlements through the calls themselves: every user state × token × device × model × product. The expected results are
+/// written down here again, one letter per case.
 @Suite(.onBothDatabases)
 struct `The decision table` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
-    /// What an account holds.
+    /// An account's entitlements.
     private enum Model: CaseIterable {
         case nothing, everything, everythingEnded, everythingToCome, issues, issuesEnded, listed, listedEnded
         case bought, giftEnded, giftBesideEverythingEnded
 
-        /// What it gives, for the products in their order: G granted, N not entitled, E expired.
+        /// The results for the products in their order: G granted, N not entitled, E expired.
         var row: [Character] {
             let letters =
                 switch self {
@@ -58,7 +58,7 @@ struct `The decision table` {
     private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
 
     private func service() async throws -> TestService {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         for (id, age) in Self.published + [("draft", 40), ("withdrawn", 40)] {
             try await test.add(product: id, issuedAt: test.clock.now - days(age))
         }
@@ -212,7 +212,7 @@ struct `The decision table` {
         for limit in Limit.allCases {
             for held in Held.allCases {
                 for isSuspended in [false, true] {
-                    let test = try await TestService {
+                    let test = try await TestService(with: .editionDelivery) {
                         $0.passwordCost = .init(memory: 64, passes: 1)
                         // The nearer limit counts, though it is the wider one.
                         $0.subscription.devices.limit = limit == .none ? nil : 1

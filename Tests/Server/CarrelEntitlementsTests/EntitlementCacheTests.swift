@@ -43,7 +43,7 @@ struct `What is remembered of an account` {
     }
 
     private func stand() async throws -> Stand {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
         // Not the same one twice: what one tells of, the other must find.
         let second: any Database =
             if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else {
@@ -87,7 +87,7 @@ struct `What is remembered of an account` {
         let stand = try await stand()
         for _ in 0..<20 { #expect(try await stand.credentials().pair != nil) }
         try await stand.service.audit.finish()
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         (filter.action, filter.actor) = ("edition.credentials", stand.alice.id)
         let entries = try await stand.service.audit.list(filter)
         #expect(entries.reduce(0) { $0 + $1.unfolded.count } == 21)
@@ -108,7 +108,7 @@ struct `What is remembered of an account` {
     enum Change: CaseIterable {
         case suspension, signOut, planEnd, planRevocation, otherPlan, password, device, renewal, erasure
 
-        /// What the app is told then.
+        /// The response to the app.
         var isSaid: String {
             switch self {
             case .suspension: "state=\"suspended\""
@@ -142,7 +142,7 @@ struct `What is remembered of an account` {
     }
 
     @Test(arguments: Change.allCases)
-    func `is forgotten at once when this process changes it`(change: Change) async throws {
+    func `is evicted immediately when this process changes it`(change: Change) async throws {
         let stand = try await stand()
         try await make(change, stand, at: stand.service)
         #expect(try await stand.verify().contains(change.isSaid))
@@ -158,7 +158,7 @@ struct `What is remembered of an account` {
         if change != .otherPlan, change != .renewal { #expect(try await stand.credentials().pair == nil) }
     }
 
-    @Test func `is asked again where something was revoked since, so that nobody gets credentials that are void`() async throws {
+    @Test func `is read again after a revocation, so that no void credentials are issued`() async throws {
         let stand = try await stand()
         try await stand.other.credentials.revoke(.product("issue-1"), by: staff)
         try await stand.service.credentials.refresh()
@@ -166,7 +166,7 @@ struct `What is remembered of an account` {
         #expect(await stand.test.opening(pair, "issue-1", at: stand.other) == .opens)
     }
 
-    @Test func `is a purchase at once, too`() async throws {
+    @Test func `covers a purchase immediately, too`() async throws {
         let stand = try await stand()
         try await stand.service.subscriptions.revoke(stand.plan, by: staff)
         #expect(try await stand.credentials().pair == nil)

@@ -14,7 +14,7 @@ import CarrelSubscription
 import Testing
 
 @Suite(.onBothDatabases)
-struct `A plan that somebody holds` {
+struct `A plan of an account` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
     private let local = Peer.local(userID: 0)
@@ -30,7 +30,7 @@ struct `A plan that somebody holds` {
             try await test.ask("edition_credentials", ["token": token, "product_id": product])
         }
 
-        /// What is said of a product: `granted`, or the status of the refusal.
+        /// The result for a product: `granted`, or the status of the refusal.
         func answer(_ product: String) async throws -> String {
             let reply = try await ask(product)
             if reply.pair != nil { return "granted" }
@@ -42,15 +42,15 @@ struct `A plan that somebody holds` {
             try await test.service.subscriptions.entitlement(of: alice).subscriptions
         }
 
-        func entries(_ action: String, about: String? = nil, by actor: String? = nil) async throws -> [Audit.Entry] {
-            var filter = Audit.Filter()
+        func entries(_ action: String, about: String? = nil, by actor: String? = nil) async throws -> [AuditEntry] {
+            var filter = AuditFilter()
             (filter.about, filter.actor) = (about, actor)
             return try await test.service.audit.list(filter).filter { $0.action == action }
         }
     }
 
     private func shop(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> Shop {
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

@@ -8,11 +8,11 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What is written down of a system's words, and when.
+/// The stored statements of an upstream system, and their times.
 @Suite(.onBothDatabases)
-struct `What a system upstream said` {
+struct `Stored statements of an upstream system` {
     private func service(_ upstream: ScriptedUpstream, _ policy: FailPolicy) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: .editionDelivery) {
             var settings = upstream.settings
             settings.policy = policy
             $0.subscription.sources = [.upstream(settings), .accounts]
@@ -96,7 +96,7 @@ struct `What a system upstream said` {
         #expect(try await verify() == [news.milliseconds])
     }
 
-    @Test func `of strangers' tokens is written down only where it is good, or a suspension`() async throws {
+    @Test func `stores statements about unknown tokens only if they are good, or a suspension`() async throws {
         for (token, isSuspended, count) in [
             ("T-reader", false, 1), ("T-lapsed", false, 1), ("T-former", false, 0), ("T-nobody", false, 0), ("T-reader", true, 1),
         ] {
@@ -123,7 +123,7 @@ struct `What a system upstream said` {
     @Test func `is forgotten where it says otherwise`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await service(upstream, .lastKnownGood(.seconds(3600)))
-        /// As it might have granted them before.
+        /// Stores products as granted earlier.
         func remember(_ products: [String]) async throws {
             try await test.service.database.write { transaction in
                 for product in products {

@@ -14,12 +14,12 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// What Carrel's own accounts say beside a system upstream, and whom they ask.
+/// Entitlements from Carrel's own accounts together with an upstream system, and the order of requests.
 struct `Carrel's own accounts as a source` {
     private let password = "correct horse battery"
     private let staff = AuditActor("operator")
 
-    /// Alice, and a service whose database counts; the system upstream is asked first.
+    /// Alice, and a service whose database counts; the upstream system gets the first request.
     private struct Stand {
         let test: TestService
         let upstream: ToldUpstream
@@ -39,7 +39,9 @@ struct `Carrel's own accounts as a source` {
 
     private func stand(_ devices: DevicePolicy = DevicePolicy()) async throws -> Stand {
         let upstream = ToldUpstream()
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
         var settings = CarrelService.Settings()
         settings.passwordCost = .init(memory: 64, passes: 1)
         settings.subscription.sources = [.upstream(upstream.settings()), .accounts]
@@ -49,7 +51,7 @@ struct `Carrel's own accounts as a source` {
         return Stand(test: test, upstream: upstream, counting: counting, service: service, alice: alice, settings: settings)
     }
 
-    @Test func `know their tokens by the form, and ask nobody of one that is remembered`() async throws {
+    @Test func `recognize their tokens by the form, and send no request about a cached one`() async throws {
         let stand = try await stand()
         let token = try await stand.service.accounts.issueSession(for: stand.alice)
         func reads() async throws -> Int {
@@ -64,7 +66,7 @@ struct `Carrel's own accounts as a source` {
         #expect(try await reads() == 0, "one that is to be renewed is remembered too")
     }
 
-    @Test func `show nobody a token of theirs that has ended, or never was`() async throws {
+    @Test func `send no other source a token of theirs that has ended, or never existed`() async throws {
         let stand = try await stand()
         let token = try await stand.service.accounts.issueSession(for: stand.alice)
         _ = try await stand.ask("sign_out", ["token": token])
@@ -80,18 +82,18 @@ struct `Carrel's own accounts as a source` {
         #expect(stand.upstream.calls == [])
     }
 
-    @Test func `let nobody in by a password that was changed while it was looked at`() async throws {
+    @Test func `refuse a password that was changed while it was verified`() async throws {
         let stand = try await stand()
         let (desk, id, actor) = (stand.test.service.desk, stand.alice.id, staff)
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
-        // The attempt is counted and forgiven before the session is opened; the refusal upstream is recorded behind.
+        // The attempt is counted and forgiven before the session is opened; the upstream refusal is recorded afterwards.
         stand.counting.before(write: 3) { try await desk.setPassword("another horse battery", of: id, by: actor) }
         #expect(try await stand.signIn("phone", password).xml.contains("notrecognised"))
         #expect(try await stand.service.accounts.sessions.list(of: stand.alice).isEmpty)
         #expect(try await stand.signIn("phone", "another horse battery").xml.hasPrefix("<token>"))
     }
 
-    @Test func `keep a password's hash anew when it costs too little, by the way`() async throws {
+    @Test func `rehash a password in passing when its cost is too low`() async throws {
         let stand = try await stand()
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
         func kept() async throws -> String? {

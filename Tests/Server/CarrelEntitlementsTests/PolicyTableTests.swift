@@ -9,8 +9,8 @@ import CarrelStore
 import CarrelSubscription
 import Testing
 
-/// Who may read what while a system upstream says nothing: fail policy × token × account × last word × how long ago × product, each
-/// through the calls themselves.
+/// Entitlements while an upstream system does not respond: fail policy × token × account × last statement × its age × product,
+/// each through the calls themselves.
 @Suite(.onBothDatabases)
 struct `The decision table of a system that is silent` {
     private enum Token: CaseIterable {
@@ -100,7 +100,7 @@ struct `The decision table of a system that is silent` {
     @Test(arguments: [FailPolicy.closed, .lastKnownGood(.seconds(3600)), .open(.seconds(3600), perMinute: 100_000)])
     func `gives every combination its answer`(policy: FailPolicy) async throws {
         let upstream = ScriptedUpstream()
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             var settings = upstream.settings
             settings.policy = policy
             $0.subscription.sources = [.upstream(settings), .accounts]

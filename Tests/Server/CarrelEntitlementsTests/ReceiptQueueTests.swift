@@ -11,6 +11,7 @@ import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
 import CarrelThreads
+import CarrelWebAPI
 import Glibc
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
 
 struct `Receipts that come while too many are being checked` {
     @Test func `are answered with 503 and Retry-After, and are not checked once their client has gone`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.feeds, .administration])
         let store = try await TestStore()
         let roots = try CertificateRoots([try Certificate(der: store.root)])
         var settings = ReceiptSettings()
@@ -37,9 +38,10 @@ struct `Receipts that come while too many are being checked` {
         while !isHeld.withLock(\.self) { await Task.yield() }
         let waiting = (0..<16).map { _ in Task { try await receipts.check(["rubbish"]) } }
         while receipts.threads.waiting < 16 { await Task.yield() }
-        let refusal = await #expect(throws: HTTPError.self) { try await receipts.check(["rubbish"]) }
-        #expect(refusal?.code == "receipts.busy" && refusal?.status == .serviceUnavailable)
-        #expect(refusal?.headers["Retry-After"] == "5")
+        let refusal = await #expect(throws: RuleError.self) { try await receipts.check(["rubbish"]) }
+        let problem = refusal?.problem
+        #expect(problem?.code.identifier == "receipts.busy" && problem?.status == .serviceUnavailable)
+        #expect(problem?.headers["Retry-After"] == "5")
         for task in waiting.dropFirst() { task.cancel() }
         while receipts.threads.waiting > 1 { await Task.yield() }
         isOver.withLock { $0 = true }
@@ -51,7 +53,7 @@ struct `Receipts that come while too many are being checked` {
     }
 
     @Test func `are counted, as every queue is, in the metrics`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.feeds, .administration])
         let reply = try await test.send(.get, "/metrics", peer: .local(userID: 0))
         let text = String(decoding: reply.body, as: UTF8.self)
         for name in ["sqlite-read", "sqlite-write", "sqlite-search", "passwords", "receipts", "cold-read", "ingest", "blobs"] {
@@ -63,8 +65,8 @@ struct `Receipts that come while too many are being checked` {
 
 @Suite(.onBothDatabases)
 struct `Searches that come while too many wait` {
-    @Test func `are answered with 503 while other reads go on, and leave the queue with their client`() async throws {
-        let test = try await TestService()
+    @Test func `are answered with 503 while other reads continue, and leave the queue with their client`() async throws {
+        let test = try await TestService(with: [.feeds, .administration])
         let database = test.service.database
         let threads = 1
         let (isOver, started, refused) = (Locked(false), Locked(0), Locked(0))

@@ -28,7 +28,7 @@ struct `Purchases in an app store` {
         init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
             let store = try await TestStore()
             self.store = store
-            test = try await TestService { settings in
+            test = try await TestService(with: [.editionDelivery, .administration]) { settings in
                 if let root = try? Certificate(der: store.root), let roots = try? CertificateRoots([root]) {
                     settings.receipts.verifier = TransactionVerifier(roots: roots, bundleIDs: ["com.example.reader"])
                 }
@@ -85,8 +85,8 @@ struct `Purchases in an app store` {
             try await test.service.subscriptions.explain(product, to: account).verdict
         }
 
-        func audited(_ action: String) async throws -> [Audit.Entry] {
-            var filter = Audit.Filter()
+        func audited(_ action: String) async throws -> [AuditEntry] {
+            var filter = AuditFilter()
             filter.action = action
             return try await test.service.audit.list(filter).map(\.self)
         }
@@ -270,7 +270,7 @@ struct `Purchases in an app store` {
         #expect(try await shop.verdict(shop.alice, on: "issue-2") == .notEntitled)
     }
 
-    @Test func `that the store told of before anybody brought them are as the store said last`() async throws {
+    @Test func `that the store reported before a user presented them have the store's last state`() async throws {
         let shop = try await Shop()
         let single = try await shop.single()
         shop.test.clock.advance(by: .seconds(1))
@@ -280,7 +280,7 @@ struct `Purchases in an app store` {
         #expect(try await shop.verdict(shop.alice) == .notEntitled)
     }
 
-    @Test func `are not changed by what somebody else tells`() async throws {
+    @Test func `are not changed by notifications about others`() async throws {
         let shop = try await Shop()
         let forged = try await TestStore().sign(TestStore.month(shop.now))
         #expect(try await shop.notify("REFUND", forged) == 403)
@@ -298,7 +298,7 @@ struct `Purchases in an app store` {
         let bought = shop.now
         shop.test.clock.advance(by: day)
         try await shop.test.service.subscriptions.end("app-store/Production/2000000001", by: AuditActor("operator"))
-        // The same again, and the same signed anew.
+        // The same again, and the same signed again.
         let time = JSON.integer(Int(shop.now.milliseconds))
         let anew = try await shop.store.sign(TestStore.month(bought, ["signedDate": time]))
         _ = try await shop.bring([month, anew], as: shop.alice)
@@ -334,7 +334,7 @@ struct `Purchases in an app store` {
         #expect(try await shop.test.ask("verify_subscription", ["token": month]).xml.contains("has expired"))
     }
 
-    @Test func `whose money was given back open nothing, and what was handed out opens no longer`() async throws {
+    @Test func `that were refunded open nothing, and revoke issued credentials`() async throws {
         let shop = try await Shop()
         let single = try await shop.single()
         let pair = try #require(try await shop.test.ask("edition_credentials", ["token": single, "product_id": "issue-1"]).pair)
@@ -377,7 +377,7 @@ struct `Purchases in an app store` {
         #expect(refused.xml.contains("status=\"notentitled\""))
     }
 
-    @Test func `in one token lend nothing to those of an account that is suspended`() async throws {
+    @Test func `in one token add nothing to a suspended account's`() async throws {
         let shop = try await Shop()
         let (single, month) = (try await shop.single(), try await shop.month())
         _ = try await shop.bring([single], as: shop.alice)
@@ -395,7 +395,7 @@ struct `Purchases in an app store` {
 
     // MARK: The old validator
 
-    @Test func `are validated as before, with credentials for what is asked for`() async throws {
+    @Test func `are validated as before, with credentials for the requested product`() async throws {
         let shop = try await Shop()
         let (month, single) = (try await shop.month(), try await shop.single())
         let pair = try #require(try await shop.validate(month, "productid=issue-2").pair)
@@ -438,7 +438,7 @@ struct `Purchases in an app store` {
         #expect(try await tests.validate(try await tests.month(["environment": "Sandbox"])).pair != nil)
     }
 
-    @Test func `of apps from before signed transactions are validated, as they are or in base 64`() async throws {
+    @Test func `of apps from before signed transactions are validated, plain or in base 64`() async throws {
         let shop = try await Shop()
         let receipt = try await shop.store.receipt(TestReceipt(shop.now, [.month(shop.now), .single(shop.now)]).bytes)
         let text = CarrelBytes.Base64.encode(receipt)

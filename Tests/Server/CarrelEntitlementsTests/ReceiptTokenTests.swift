@@ -70,7 +70,7 @@ extension `Purchases in an app store` {
         #expect(await shop.test.opening(long, "issue-1") == .opens)
     }
 
-    @Test func `that mean nothing here are nobody's, and those given back are somebody's`() async throws {
+    @Test func `are unknown without a meaning here, and known if refunded`() async throws {
         let shop = try await Shop()
         let time = JSON.integer(Int(shop.now.milliseconds))
         for (changes, answer, message) in [

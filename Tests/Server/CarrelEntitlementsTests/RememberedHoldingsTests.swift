@@ -11,7 +11,7 @@ import Testing
 
 @testable import CarrelServer
 
-/// What is known of sessions, asked for directly: what is believed, for how long, and what makes room for what.
+/// The cache of sessions, tested directly: validity, lifetime and eviction.
 struct `What is remembered of holdings` {
     private let staff = AuditActor("operator")
 
@@ -30,7 +30,7 @@ struct `What is remembered of holdings` {
             known.remember(other ?? holdings, of: hash, since: mark, at: test.clock.now)
         }
 
-        /// Waits for what happens beside.
+        /// Waits for concurrent work.
         func eventually(_ holds: () -> Bool) async throws -> Bool {
             for _ in 0..<5_000 {
                 if holds() { return true }
@@ -39,7 +39,7 @@ struct `What is remembered of holdings` {
             return false
         }
 
-        /// What an account holds, as a session of its own has it.
+        /// An account's entitlements, through one of its sessions.
         static func holdings(of account: Account, _ test: TestService) async throws -> EntitlementSnapshot {
             let token = try #require(Sessions.token(try await test.service.accounts.issueSession(for: account)))
             return try #require(try await test.service.database.read { try EntitlementSnapshot(of: token, in: $0) })
@@ -47,7 +47,7 @@ struct `What is remembered of holdings` {
     }
 
     private func stand(isListening: Bool = true) async throws -> Stand {
-        let test = try await TestService()
+        let test = try await TestService(with: .editionDelivery)
         let database = CountingDatabase(test.service.database)
         let known = EntitlementCache(database: database, clock: test.clock)
         if isListening { try await known.begin() }
@@ -64,7 +64,7 @@ struct `What is remembered of holdings` {
         return bytes + [UInt8](repeating: 0, count: 16)
     }
 
-    @Test func `is believed for five minutes, and no longer`() async throws {
+    @Test func `is cached for five minutes, and no longer`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         let read = stand.test.clock.now
@@ -75,7 +75,7 @@ struct `What is remembered of holdings` {
         }
     }
 
-    @Test func `is believed for a second after it was known that nobody else changed anything`() async throws {
+    @Test func `is valid for a second after the last check for others' changes`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         stand.database.look(.fails)
@@ -121,7 +121,7 @@ struct `What is remembered of holdings` {
         #expect(stand.database.looks > 2)
     }
 
-    @Test func `is not believed while nobody can tell what others changed`() async throws {
+    @Test func `is invalid while changes of others are unknown`() async throws {
         let stand = try await stand()
         stand.remember(Self.hash(1))
         stand.database.look(.fails)
@@ -134,7 +134,7 @@ struct `What is remembered of holdings` {
         #expect(stand.knows(Self.hash(1)), "nobody has changed it meanwhile")
     }
 
-    @Test func `is nothing where nobody tells of changes`() async throws {
+    @Test func `caches nothing without change reports`() async throws {
         let stand = try await stand(isListening: false)
         for _ in 0..<3 {
             stand.remember(Self.hash(1))

@@ -28,7 +28,7 @@ struct `A plan or product that is granted twice` {
         func held() async throws -> Entitlement { try await test.service.subscriptions.entitlement(of: alice) }
 
         func entries(_ action: String) async throws -> Int {
-            var filter = Audit.Filter()
+            var filter = AuditFilter()
             filter.action = action
             return try await test.service.audit.list(filter).count
         }
@@ -37,7 +37,7 @@ struct `A plan or product that is granted twice` {
     }
 
     private func shop() async throws -> Shop {
-        let test = try await TestService()
+        let test = try await TestService(with: .administration)
         for name in ["gold", "silver"] {
             try await test.service.subscriptions.createPlan(Plan(name: name, scope: .everything), by: .operator)
         }
@@ -154,7 +154,7 @@ struct `A plan or product that is granted twice` {
         #expect(try await shop.held().purchases.count == 2)
     }
 
-    @Test func `is no repeat of what has ended, was revoked or begins later`() async throws {
+    @Test func `does not repeat ended, revoked or later grants`() async throws {
         let shop = try await shop()
         for ending in ["end", "revoke"] {
             let id = try #require(try await shop.post("subscriptions", ["plan": "gold"]).json["id"]?.string)

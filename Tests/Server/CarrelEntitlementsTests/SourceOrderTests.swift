@@ -9,11 +9,10 @@ import CarrelServerTesting
 import CarrelSubscription
 import Testing
 
-/// Who of several sources is heard: two systems upstream, asked about tokens that nobody here has seen, in the order of the
-/// configuration.
+/// The precedence of several sources: two upstream systems, queried about unknown tokens, in the order of the configuration.
 @Suite(.onBothDatabases)
 struct `Sources that are asked in order` {
-    /// What a system says of a token, or that it says nothing.
+    /// A system's statement about a token, or no response.
     private enum Word: CaseIterable { case active, listed, inactive, suspended, stale, down }
 
     private static func name(_ word: Word, _ number: Int) -> String {
@@ -25,7 +24,7 @@ struct `Sources that are asked in order` {
     }
 
     private func service(_ first: ScriptedUpstream, _ second: ScriptedUpstream) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: .editionDelivery) {
             var (one, other) = (first.settings, second.settings)
             (one.name, other.name) = ("first", "second")
             // Each question is asked, however many failed.
@@ -45,7 +44,7 @@ struct `Sources that are asked in order` {
         return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
     }
 
-    /// Both systems take the same tokens; what the second says can differ only by what it was told of this one.
+    /// Both systems take the same tokens; the second system's statement can differ only by the script of this one.
     @Test func `are heard up to the first that leaves no doubt, and any doubt ends in none while one is silent`() async throws {
         let (first, second) = (ScriptedUpstream(), ScriptedUpstream())
         let test = try await service(first, second)
@@ -110,7 +109,7 @@ struct `Sources that are asked in order` {
         let granted = Array(repeating: "granted", count: 5)
         let refused = ["notentitled", "notentitled", "notentitled", "notrecognised", "notrecognised", "notrecognised"]
         #expect(answers == granted + refused)
-        let records = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let records = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         #expect(records.count == 8, "strangers' tokens leave no record")
     }
 
@@ -130,7 +129,8 @@ struct `Sources that are asked in order` {
         #expect(answers == ["token", "token", "token", "refused", "503", "503"])
     }
 
-    @Test func `sign in with the first that knows somebody, and call nobody unknown while one is silent`() async throws {
+    @Test func `sign in with the first that knows the account, and report none unknown while one does not respond`() async throws
+    {
         let (first, second) = (ScriptedUpstream(), ScriptedUpstream())
         let test = try await service(first, second)
         _ = try await test.service.desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))

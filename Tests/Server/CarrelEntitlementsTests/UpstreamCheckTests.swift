@@ -8,7 +8,7 @@ import CarrelTesting
 import CarrelUpstream
 import Testing
 
-struct `A check of a system upstream` {
+struct `A check of an upstream system` {
     @Test(arguments: ScriptedUpstream.Kind.allCases)
     func `finds nothing wrong with one that knows whom it lets in`(kind: ScriptedUpstream.Kind) async throws {
         let upstream = ScriptedUpstream(kind)
@@ -25,7 +25,7 @@ struct `A check of a system upstream` {
         #expect(wrong.last?.verdict == .wrong && wrong.count == 4)
     }
 
-    @Test func `finds one that lets in anybody`() async throws {
+    @Test func `detects a system that accepts every user`() async throws {
         let server = LoopbackServer { connection in
             while let request = connection.readRequest() {
                 let answer =

@@ -18,8 +18,8 @@ import CarrelSubscription
 import CarrelUpstream
 import Testing
 
-/// What every fault of a system upstream comes to under every policy.
-struct `A system upstream that fails` {
+/// The effect of every fault of an upstream system under every policy.
+struct `A failing upstream system` {
     /// The policies, with a name for each.
     enum Policy: String, CaseIterable, Sendable, CustomStringConvertible {
         case closed
@@ -57,7 +57,7 @@ struct `A system upstream that fails` {
         timeout: Duration = .seconds(20),
         _ change: (inout UpstreamSettings) -> Void = { _ in }
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy
             settings.timeout = timeout
@@ -67,7 +67,7 @@ struct `A system upstream that fails` {
         }
     }
 
-    /// What asking for a product's credentials came to: a status, or a refusal's word, or how long they live.
+    /// The result of requesting a product's credentials: a status, a refusal's reason, or their lifetime.
     private static func credentials(_ test: TestService, _ token: String, _ product: String) async throws -> String {
         let reply = try await test.ask("edition_credentials", ["token": token, "product_id": product])
         guard reply.status == 200 else { return "\(reply.status)" }
@@ -86,7 +86,7 @@ struct `A system upstream that fails` {
         return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
     }
 
-    /// What the server says of the system's health.
+    /// The system's health, as reported by the server.
     private static func health(_ test: TestService) async throws -> JSON {
         let answer = try await test.call(.get, "/admin/v1/health", peer: .local(userID: 0))
         #expect(answer.json["ready"] == true)
@@ -133,7 +133,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.credentials(test, "T-lapsed", "p1") == "notrecognised")
         #expect(try await Self.verify(test, "T-lapsed") == "503")
         #expect(try await test.ask("renew_token", ["token": "T-lapsed"]).status == 503)
-        // nobody signs in by it
+        // it is not enough to sign in
         #expect(try await test.ask("sign_in", ["username": "lapsed", "password": "right"]).status == 503)
 
         // other sources answer as ever
@@ -142,7 +142,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.verify(test, token) == "inactive")
 
         // what was granted without asking is on record
-        let grants = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let grants = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         let reasons = grants.filter { $0.outcome == .allowed }.map(\.reason).sorted()
         let metrics = test.service.metrics.text()
         func standIns(_ call: String, _ policy: String) -> String? {
@@ -187,7 +187,7 @@ struct `A system upstream that fails` {
         upstream.fail(.reset)
         #expect(try await Self.credentials(test, "T-reader", "p9") == (policy == .closed ? "503" : "notentitled"))
         upstream.fail(nil)
-        // told that the one is suspended, and that the other is nobody's any more
+        // one is reported suspended, the other unknown
         upstream.suspend("T-reader")
         #expect(try await Self.verify(test, "T-reader") == "suspended")
         upstream.revoke("T-lapsed")
@@ -223,7 +223,7 @@ struct `A system upstream that fails` {
         #expect(upstream.calls().isEmpty, "nobody is asked any more")
     }
 
-    @Test func `is remembered from its last good word on, also while downloads go on`() async throws {
+    @Test func `keeps its last good statement, also during downloads`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
@@ -263,7 +263,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.credentials(test, "T-lapsed", "p1") == "503")
     }
 
-    @Test func `is opened only so often a minute`() async throws {
+    @Test func `is probed a limited number of times a minute`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .open(.seconds(3600), perMinute: 3))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
@@ -306,7 +306,7 @@ struct `A system upstream that fails` {
         let well = try await Self.health(test)
         #expect(well["state"] == "available" && well["answeredAt"]?.string == test.clock.now.description && well["asking"] == 0)
         #expect(try await test.send(.get, "/readyz").status == 200)
-        let entries = try await test.service.audit.list(Audit.Filter())
+        let entries = try await test.service.audit.list(AuditFilter())
         #expect(entries.count { $0.action == "upstream.unavailable" && $0.subject == "bureau" } == 1)
         #expect(entries.count { $0.action == "upstream.available" && $0.subject == "bureau" } == 1)
     }
@@ -315,7 +315,7 @@ struct `A system upstream that fails` {
     @Test(arguments: Policy.allCases)
     func `is waited for no longer than the default settings say`(policy: Policy) async throws {
         let upstream = ScriptedUpstream()
-        let test = try await TestService {
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy.value
             $0.subscription.sources = [.upstream(settings), .accounts]
@@ -340,7 +340,7 @@ struct `A system upstream that fails` {
         #expect(try await Self.verify(test, "T-reader") == "active")
     }
 
-    @Test func `keeps nobody else waiting`() async throws {
+    @Test func `blocks no other requests`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .closed, timeout: .seconds(3)) { $0.concurrency = 8 }
         _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
@@ -379,7 +379,7 @@ struct `A system upstream that fails` {
 
     @Test func `is not asked without encryption anywhere else`() async throws {
         await #expect(throws: UpstreamError.self) {
-            try await TestService {
+            try await TestService(with: [.editionDelivery, .administration]) {
                 let endpoints = SubscriptionEndpoints(base: "http://subs.example.org/")
                 $0.subscription.sources = [.upstream(UpstreamSettings(name: "bureau", .calls(endpoints)))]
             }
@@ -403,7 +403,7 @@ extension Trait where Self == IssueHandlingTrait {
     /// Says of an issue under which policy it was found.
     fileprivate static var namingThePolicy: Self {
         .compactMapIssues { issue in
-            guard let policy = `A system upstream that fails`.Policy.current else { return issue }
+            guard let policy = `A failing upstream system`.Policy.current else { return issue }
             var issue = issue
             issue.comments.append("under the policy \(policy)")
             return issue

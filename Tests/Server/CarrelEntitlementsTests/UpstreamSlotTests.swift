@@ -35,7 +35,7 @@ struct `The slots of a slow upstream system` {
 
     @Test func `are never all taken by made-up tokens: one that it confirmed is still asked about`() async throws {
         let upstream = ScriptedUpstream()
-        let test = try await TestService {
+        let test = try await TestService(with: .editionDelivery) {
             var settings = upstream.settings
             settings.policy = .closed
             settings.timeout = .seconds(3)

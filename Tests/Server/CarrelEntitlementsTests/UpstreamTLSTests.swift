@@ -12,9 +12,9 @@ import CarrelThreads
 import CarrelUpstream
 import Testing
 
-/// A source whose system upstream has a certificate.
-@Suite(.serialized) struct `A system upstream behind TLS` {
-    /// A system that says yes to everybody, with a certificate for a name by an authority of its own.
+/// A source whose upstream system has a certificate.
+@Suite(.serialized) struct `An upstream system with TLS` {
+    /// A system that accepts every token, with a certificate for a name by its own authority.
     private struct System {
         let certificates: TestCertificates
         let server: HTTPServer
@@ -43,9 +43,10 @@ import Testing
             port = try #require(try server.start().first?.port)
         }
 
-        /// What signing in comes to at a service that asks the system and trusts an authority; nil means those of the machine.
+        /// The result of signing in at a service that queries the system and trusts an authority; nil trusts the machine's
+        /// authorities.
         func signIn(trusting authority: String?) async throws -> (status: Int, xml: String, failure: String?) {
-            let test = try await TestService {
+            let test = try await TestService(with: [.editionDelivery, .administration]) {
                 var settings = UpstreamSettings(
                     name: "bureau",
                     .calls(SubscriptionEndpoints(base: "https://localhost:\(port)"))
@@ -67,7 +68,7 @@ import Testing
         await system.server.shutdown(grace: .seconds(5))
     }
 
-    @Test func `is told nothing, and believed nothing, when nobody vouches for it`() async throws {
+    @Test func `receives nothing, and is not trusted, without a trusted certificate`() async throws {
         let system = try await System(name: "localhost")
         let other = try TestCertificates()
         try await other.make("root", extensions: TestCertificates.authority)
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [("other.test", "20280101000000Z"), ("localhost", "20260201000000Z")])
-    func `is told nothing when its certificate is for another name or has expired`(name: String, end: String) async throws {
+    func `receives nothing when its certificate is for another name or has expired`(name: String, end: String) async throws {
         let system = try await System(name: name, until: end)
         let answer = try await system.signIn(trusting: system.certificates.directory.file("root.pem"))
         #expect(answer.status == 503 && answer.failure?.contains("client.tls") == true, "\(answer)")

@@ -21,13 +21,13 @@ import CarrelUpstream
 import Testing
 
 @Suite(.onBothDatabases)
-struct `A system upstream as a source` {
+struct `An upstream system as a source` {
     private static func service(
         _ upstream: ScriptedUpstream,
         _ policy: FailPolicy = .closed,
         accountsFirst: Bool = false
     ) async throws -> TestService {
-        try await TestService {
+        try await TestService(with: [.editionDelivery, .administration]) {
             var settings = upstream.settings
             settings.policy = policy
             settings.timeout = .seconds(20)
@@ -68,7 +68,7 @@ struct `A system upstream as a source` {
         )
         #expect(upstream.calls().isEmpty)
         #expect(try await test.ask("edition_credentials", ["token": "T-reader+", "product_id": "p2"]).xml.contains("<userid>"))
-        let actions = try await test.service.audit.list(Audit.Filter()).map { "\($0.action) \($0.outcome) \($0.reason)" }
+        let actions = try await test.service.audit.list(AuditFilter()).map { "\($0.action) \($0.outcome) \($0.reason)" }
         for entry in [
             "session.start allowed upstream bureau", "edition.credentials allowed upstream bureau",
             "edition.credentials refused notentitled", "session.renew allowed upstream bureau", "session.end allowed ",
@@ -84,7 +84,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: [true, false])
-    func `stands beside Carrel's own accounts, in whichever order`(accountsFirst: Bool) async throws {
+    func `works together with Carrel's own accounts, in either order`(accountsFirst: Bool) async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: accountsFirst)
         _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
@@ -95,7 +95,7 @@ struct `A system upstream as a source` {
         #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("inactive"))
         #expect(try await test.ask("edition_credentials", ["token": token, "product_id": "p1"]).xml.contains("notentitled"))
         #expect(try await test.ask("renew_token", ["token": token]).xml.contains("<token>cs_"))
-        // Nobody else gets to see a token that is known to be ours.
+        // A token known to be ours is sent to no other system.
         #expect(upstream.calls().isEmpty)
         #expect(try await test.ask("sign_in", ["username": "reader", "password": "right"]).xml == "<token>T-reader</token>")
         let wrong = try await test.ask("sign_in", ["username": "reader", "password": "wrong"])
@@ -108,7 +108,7 @@ struct `A system upstream as a source` {
         )
     }
 
-    @Test func `is believed about tokens from before Carrel stood in front of it`() async throws {
+    @Test func `is trusted about tokens from before Carrel was introduced`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: true)
         #expect(
@@ -119,7 +119,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: [false, true])
-    func `is told nothing of tokens that Carrel made, whatever they are for`(isDown: Bool) async throws {
+    func `receives no tokens that Carrel issued, of any kind`(isDown: Bool) async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream)
         let page = "/opds/v2/editions/com.example.7/index.html"
@@ -138,7 +138,7 @@ struct `A system upstream as a source` {
         #expect(upstream.calls() == [])
     }
 
-    @Test func `is explained by name beside Carrel's own accounts`() async throws {
+    @Test func `is explained by name next to Carrel's own accounts`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
         try await test.add(product: "p1")
@@ -177,13 +177,12 @@ struct `A system upstream as a source` {
         #expect(upstream.calls().count == 9, "nobody is asked for an explanation")
     }
 
-    @Test func `locks nobody out of a device that they signed in on before, through it or to an account behind it`() async throws
-    {
+    @Test func `locks no user out of a device with an earlier sign-in, through it or to an account of it`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: false)
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
         var network = 0
-        /// Signs in from a network that nobody has used.
+        /// Signs in from an unused network.
         func attempt(_ name: String, _ password: String, _ device: String?) async throws -> String {
             network += 1
             var parameters = ["username": name, "password": password]
@@ -206,7 +205,7 @@ struct `A system upstream as a source` {
             test.clock.advance(by: .seconds(24 * 3600))
             #expect(try await attempt(name, right, "phone") == "token")
         }
-        // Support has revoked the one, and nobody remembers the other.
+        // Support has revoked one, and the other is not cached anywhere.
         #expect(try await attempt("reader", "right", "phone") == "token")
         let device = try #require(try await test.service.devices.list(of: alice).first)
         try await test.service.devices.revoke(device.id, of: alice, isOwner: false, by: .operator)
@@ -215,7 +214,7 @@ struct `A system upstream as a source` {
             try await guess(name)
             #expect(try await attempt(name, name == "alice" ? "correct horse battery" : "right", "phone") == "throttled")
         }
-        // Whoever knew the password once could sign in on any number of devices: they have one counter.
+        // An attacker who once knew the password could sign in on any number of devices: they share one counter.
         test.clock.advance(by: .seconds(24 * 3600))
         for number in 1...4 { #expect(try await attempt("reader", "right", "planted \(number)") == "token") }
         try await guess("reader")
@@ -245,7 +244,7 @@ struct `A system upstream as a source` {
     }
 
     @Test(arguments: ScriptedUpstream.Kind.allCases)
-    func `that has enough of whoever signs in keeps nobody from the next source`(kind: ScriptedUpstream.Kind) async throws {
+    func `that throttles sign-ins does not block the next source`(kind: ScriptedUpstream.Kind) async throws {
         let upstream = ScriptedUpstream(kind)
         let test = try await Self.service(upstream)
         let (name, password) = (ScriptedUpstream.busy, "a good long password")
@@ -290,7 +289,7 @@ struct `A webhook as a source` {
             }
         }
         let url = "http://127.0.0.1:\(server.port)/"
-        let test = try await TestService {
+        let test = try await TestService(with: [.editionDelivery, .administration]) {
             let secret = Secret([UInt8](repeating: 7, count: 32))
             $0.subscription.sources = [.upstream(UpstreamSettings(name: "hook", .webhook(url: url, secret: secret)))]
         }
@@ -308,7 +307,7 @@ struct `A webhook as a source` {
 /// One Carrel in front of another, whose canned users show every case.
 struct `Carrel in front of Carrel` {
     @Test func `says what the other says`() async throws {
-        let inner = try await TestService {
+        let inner = try await TestService(with: [.editionDelivery, .administration]) {
             $0.subscription.hasCannedUsers = true
             $0.passwordCost = .init(memory: 64, passes: 1)
         }
@@ -316,7 +315,7 @@ struct `Carrel in front of Carrel` {
         configuration.workers = 1
         let server = HTTPServer(configuration: configuration, router: inner.service.router)
         let port = try #require(try server.start().first?.port)
-        let outer = try await TestService {
+        let outer = try await TestService(with: [.editionDelivery, .administration]) {
             let endpoints = SubscriptionEndpoints(base: "http://127.0.0.1:\(port)")
             $0.subscription.sources = [.upstream(UpstreamSettings(name: "inner", .calls(endpoints)))]
         }
@@ -333,7 +332,7 @@ struct `Carrel in front of Carrel` {
                     let reply = try await test.ask(call, parameters)
                     let xml = reply.without("global_auth_password=\"", as: "G").without("<userid>", as: "U")
                         .without("<password>", as: "P").xml
-                    // fields for downloads are for those of the system that gives them, and go no further
+                    // download fields apply to the downloads of their system only
                     guard let start = xml.firstRange(of: "<header"), let end = xml.firstRange(of: "</header>") else {
                         return "\(reply.status) \(xml)"
                     }

@@ -31,8 +31,8 @@ private func refusing(_ status: String?, _ message: String = "No") -> String {
     return "{\"error\": {\(status)\"message\": \"\(message)\"}}"
 }
 
-/// What comes of each word of a system upstream, by itself and beside another system's.
-struct `What a system upstream may say` {
+/// The effect of each statement of an upstream system, by itself and together with another system's.
+struct `Statements of an upstream system` {
     /// The systems live as long as the test.
     private let kept = Locked<[ToldUpstream]>([])
 
@@ -43,7 +43,7 @@ struct `What a system upstream may say` {
         _ configure: (inout UpstreamSettings, inout CarrelService.Settings) -> Void = { _, _ in }
     ) async throws -> TestService {
         kept.withLock { $0 += upstreams }
-        return try await TestService(.silence) { settings in
+        return try await TestService(.silence, with: [.feeds, .administration]) { settings in
             settings.passwordCost = .init(memory: 64, passes: 1)
             settings.subscription.sources = accountsFirst ? [.accounts] : []
             for (number, upstream) in upstreams.enumerated() {
@@ -81,7 +81,7 @@ struct `What a system upstream may say` {
 
     // MARK: Signing in and renewing
 
-    @Test func `to whoever signs in goes to the app`() async throws {
+    @Test func `to a signing-in user is passed to the app`() async throws {
         for (said, xml) in [
             (refusing(nil), "<error status=\"notrecognised\" message=\"No\"/>"),
             (refusing("blocked", "Pay"), "<error status=\"blocked\" message=\"Pay\"/>"),
@@ -92,7 +92,7 @@ struct `What a system upstream may say` {
         }
     }
 
-    /// The first that has more to say than that it does not know somebody is heard, and the last of those; nobody's word hides that.
+    /// The first system that knows the account is decisive, otherwise the last; "unknown" hides no statement.
     @Test(
         arguments: [
             (["notrecognised A", "notrecognised B"], "notrecognised A"), (["notrecognised A", "blocked B"], "blocked B"),
@@ -100,7 +100,7 @@ struct `What a system upstream may say` {
             (["", "blocked B"], "blocked B"), (["blocked A", ""], "blocked A"), (["", "notrecognised B"], "503"),
         ] as [([String], String)]
     )
-    func `of somebody beside another system`(words: [String], heard: String) async throws {
+    func `about an account together with another system`(words: [String], heard: String) async throws {
         let upstreams = words.map { word in
             let parts = word.split(separator: " ").map(String.init)
             return ToldUpstream(parts.isEmpty ? [:] : ["sign_in": refusing(parts[0], parts[1])])
@@ -146,7 +146,7 @@ struct `What a system upstream may say` {
         #expect((reply.status == 200 ? reply.xml : "\(reply.status)") == answer)
     }
 
-    @Test func `of a token that nobody knows is heard of each when it is to end`() async throws {
+    @Test func `about an unknown token are requested from each system when it is to end`() async throws {
         let upstreams = [ToldUpstream(["sign_out": "{}"]), ToldUpstream(["sign_out": "{}"])]
         #expect(try await service(upstreams).ask("sign_out", ["token": "strange"]).status == 200)
         #expect(upstreams.map(\.calls) == [["sign_out"], ["sign_out"]])
@@ -205,7 +205,7 @@ struct `What a system upstream may say` {
 
     // MARK: Products
 
-    @Test func `of a product beside another system`() async throws {
+    @Test func `about a product together with another system`() async throws {
         let upstreams = [ToldUpstream(), ToldUpstream(["edition_credentials": refusing("notentitled", "B")])]
         let test = try await service(upstreams)
         #expect(
@@ -220,7 +220,7 @@ struct `What a system upstream may say` {
     @Test func `without a status is on record as an error`() async throws {
         let test = try await service([ToldUpstream(["edition_credentials": refusing(nil)])])
         #expect(try await credentials(test, "T") == "<credentials><error message=\"No\"/></credentials>")
-        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "edition.credentials" }
+        let entries = try await test.service.audit.list(AuditFilter()).filter { $0.action == "edition.credentials" }
         #expect(entries.map(\.reason) == ["error"])
     }
 
@@ -243,7 +243,7 @@ struct `What a system upstream may say` {
         #expect(try await credentials(test, "T") == later)
     }
 
-    @Test func `once makes a stranger's token its own`() async throws {
+    @Test func `once claims an unknown token as its own`() async throws {
         let upstreams = [ToldUpstream(["edition_credentials": granted]), ToldUpstream()]
         let test = try await service(upstreams)
         #expect(try await credentials(test, "strange") == "granted")
@@ -363,7 +363,7 @@ struct `What a system upstream may say` {
         upstream.fail()
         #expect(try await verify(test, "B").contains("Gold"))
         #expect(try await credentials(test, "B") == "granted")
-        let entries = try await test.service.audit.list(Audit.Filter())
+        let entries = try await test.service.audit.list(AuditFilter())
         let readers = entries.filter { $0.action.hasPrefix("session.") || $0.action == "edition.credentials" }.map(\.actor)
         #expect(readers.count == 4 && Set(readers).count == 1, "all of one account")
     }
@@ -375,7 +375,7 @@ struct `What a system upstream may say` {
         settings.policy = .lastKnownGood(.seconds(3600))
         var all = CarrelService.Settings()
         all.subscription.sources = [.upstream(settings)]
-        let test = try await TestService()
+        let test = try await TestService(with: [.feeds, .administration])
         let (counting, service) = try await test.counted(all)
         #expect(try await test.ask("verify_subscription", ["token": "T"], at: service).xml.contains("Gold"))
         let before = counting.writes
@@ -386,7 +386,7 @@ struct `What a system upstream may say` {
     // MARK: Its health
 
     @Test(arguments: [403, 404, 501])
-    func `is no failure where it refuses one request`(status: Int) async throws {
+    func `is not a failure if it refuses one request`(status: Int) async throws {
         let upstream = ToldUpstream()
         for call in ["renew_token", "verify_subscription"] { upstream.answer(call, "", status: status) }
         let test = try await service([upstream])
@@ -414,7 +414,7 @@ struct `What a system upstream may say` {
         }
     }
 
-    @Test func `is waited for by so many, and by one while it is probed`() async throws {
+    @Test func `has a limited number of waiting requests, and one while it is probed`() async throws {
         let upstream = ToldUpstream()
         let test = try await service([upstream]) { one, _ in
             one.concurrency = 2

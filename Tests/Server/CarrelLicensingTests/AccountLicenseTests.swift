@@ -60,7 +60,7 @@ extension TitleTokenShop {
             #expect(try await shop.redeem(text, by: second, as: session).problem == "personalization.device-limit")
         }
         #expect(try await service.players.find(second.id).account == nil)
-        let audited = try await service.audit.list(Audit.Filter()).filter { $0.action == "player.link" }
+        let audited = try await service.audit.list(AuditFilter()).filter { $0.action == "player.link" }
         #expect(audited.map(\.subject) == [first.id] && audited.map(\.reason) == [alice.id])
         // the account's page and its devices reach it
         let bearer: HTTPFields = ["Authorization": "Bearer \(try await service.accounts.issueSession(for: alice))"]
@@ -89,7 +89,7 @@ extension TitleTokenShop {
 
     @Test(arguments: [false, true])
     func `of a portal's user is for that user's devices alone`(isStream: Bool) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let service = test.service
         let tokens = `A token redeemed for a license`()
         let session = isStream ? KeyRequest.Session.stream : .persist
@@ -225,7 +225,7 @@ extension TitleTokenShop {
 
 @Suite(.onBothDatabases) struct `The list of what is revoked, for apps of two versions` {
     @Test func `has licenses and serial numbers for those that do not read players`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let tokens = `A token redeemed for a license`()
         var old: [(player: TestPlayer.Personalized, license: String)] = []
         for version in [1, 1, 2] {
@@ -254,12 +254,12 @@ extension TitleTokenShop {
     }
 
     @Test func `keeps the entries of staff where there are too many, and warns before`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let now = test.clock.now
         try await test.service.database.write { transaction in
-            try PlayerStore.revokeRight("license", "by staff", until: nil, byStaff: true, at: now, in: transaction)
+            try RevokedRight.license.revoke("by staff", until: nil, byStaff: true, at: now, in: transaction)
             for number in 1...5 {
-                try PlayerStore.revokeRight("license", "\(number)", until: nil, at: now + .seconds(number), in: transaction)
+                try RevokedRight.license.revoke("\(number)", until: nil, at: now + .seconds(number), in: transaction)
             }
         }
         let found = try await test.service.database.read { try PlayerStore.revoked(at: now, limit: 3, in: $0) }

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `is listed page by page, without a key`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .licensing)
         let ids = (0..<5).map { KeyID(label: "content \($0)") }.sorted { $0.hex < $1.hex }
         for id in ids { #expect(try await add(id, test) == 204) }
         let first = try await list(test, "?limit=3")
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `keeps a key that live licenses have, unless its removal is forced`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .licensing)
         let (film, other) = (KeyID(label: "film"), KeyID(label: "other"))
         for id in [film, other] { #expect(try await add(id, test) == 204) }
         let player = try await TestPlayer().personalized(by: test)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `is added to by portals, and read and emptied by those that manage keys`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .licensing)
         let (_, text) = try await test.service.accounts.createServiceKey(name: "p", role: .service, by: .operator)
         let portal: HTTPFields = ["Authorization": "Bearer \(text)"]
         let place = "\(Self.path)/\(KeyID(label: "film").hex)"

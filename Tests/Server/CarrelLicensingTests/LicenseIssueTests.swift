@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `gives its key to the player that asked, and to no other`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let request = try await player.request(.persist, of: test, token: try await token(test))
         let license = try #require(try await player.send(request, to: test).license)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `is the same license for the same player, and refused to another`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let text = try await token(test)
         let first = try #require(
@@ -82,14 +82,14 @@ import Testing
     }
 
     @Test func `that is forged, expired, for another device or only for a stream is refused`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         func problem(_ text: String?, _ session: KeyRequest.Session = .persist) async throws -> String? {
             try await player.send(try await player.request(session, of: test, token: text), to: test).problem
         }
         #expect(try await problem(nil) == "license.token")
         #expect(try await problem("AAAA") == "license.token")
-        let foreign = try await TestService()
+        let foreign = try await TestService(with: [.licensing, .administration])
         #expect(try await problem(try await token(foreign)) == "license.token")
         #expect(try await problem(try await token(test, kind: .ms3)) == "license.not-storable")
         #expect(try await problem(try await token(test, kind: .ms3), .stream) == nil)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `takes a key from the key store where the portal gave none`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let body: JSON = ["key": "000102030405060708090a0b0c0d0e0f"]
         let path = "/admin/v1/content-keys/\(Self.kid.hex)"
         #expect(try await test.send(.put, path, body: body, peer: .local(userID: 0)).status == 204)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `lifts the output rule once, by an override or an extension, and says which flags there are`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         func obligations(_ change: (inout BusinessRules) -> Void) async throws -> [Obligation] {
             let text = try await token(test, change)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func `is for its content, and as a stream is not kept and renews its lease when it is repeated`() async throws {
-        let test = try await TestService { $0.stream.concurrency = 1 }
+        let test = try await TestService(with: [.licensing, .administration]) { $0.stream.concurrency = 1 }
         let player = try await TestPlayer().personalized(by: test)
         var other = try await player.request(.persist, of: test, token: try await token(test))
         other.contentID = "cid:other"
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `takes the slots of its account, of the player's account, or of the player alone`() async throws {
-        let test = try await TestService { $0.stream.concurrency = 1 }
+        let test = try await TestService(with: [.licensing, .administration]) { $0.stream.concurrency = 1 }
         func stream(_ player: TestPlayer.Personalized, account: String? = nil) async throws -> String? {
             let text = try await token(test, kind: .ms3) { $0.account = account }
             return try await player.send(try await player.request(.stream, of: test, token: text), to: test).problem
@@ -192,7 +192,7 @@ import Testing
         #expect(try await stream(players[2], account: alice) == nil)
         #expect(try await stream(players[3], account: alice) == "license.concurrency")
         #expect(try await stream(players[3], account: bob) == nil, "a refusal links no device")
-        let unlimited = try await TestService { $0.stream.concurrency = 0 }
+        let unlimited = try await TestService(with: [.licensing, .administration]) { $0.stream.concurrency = 0 }
         let player = try await TestPlayer().personalized(by: unlimited)
         for _ in 0..<5 {
             let text = try await token(unlimited, kind: .ms3)
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test func `carries the terms and the rules of the portal`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let end = test.clock.now + .seconds(86_400)
         let text = try await token(test) {
@@ -229,7 +229,7 @@ import Testing
     let tokens = `A token redeemed for a license`()
 
     @Test func `counts its nonce once, and is bound to its answer`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await player.send(request, to: test).license != nil)
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test func `of a stolen certificate, without one or after it ended is refused`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let thief = TestPlayer.Personalized(
             player: TestPlayer(),
@@ -250,7 +250,7 @@ import Testing
         )
         let stolen = try await thief.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await thief.send(stolen, to: test).problem == "license.request")
-        let other = try await TestService()
+        let other = try await TestService(with: [.licensing, .administration])
         let stranger = try await TestPlayer().personalized(by: other)
         let foreign = TestPlayer.Personalized(
             player: stranger.player,
@@ -265,8 +265,8 @@ import Testing
         #expect(try await player.send(late, to: test).problem == "license.not-personalized")
     }
 
-    @Test func `that was altered anywhere is refused, and leaves nothing behind`() async throws {
-        let test = try await TestService()
+    @Test func `that was altered anywhere is refused, and leaves nothing stored`() async throws {
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let (text, _) = try await player.seal(request, at: test.clock.now)
@@ -286,12 +286,12 @@ import Testing
     }
 
     @Test func `of a suspended or revoked player is denied, and the denial is in the audit log`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         _ = try await test.service.players.change(player.id, .suspend, by: .operator)
         let request = try await player.request(.persist, of: test, token: try await tokens.token(test))
         #expect(try await player.send(request, to: test).problem == "personalization.suspended")
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "license.deny"
         #expect(try await test.service.audit.list(filter).map(\.reason) == ["personalization.suspended"])
         _ = try await test.service.players.change(player.id, .resume, by: .operator)
@@ -303,7 +303,7 @@ import Testing
     let tokens = `A token redeemed for a license`()
 
     @Test func `is renewed under a larger number, given back once, and not renewed then`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let first = try #require(try await player.send(issue, to: test).license)
@@ -324,18 +324,18 @@ import Testing
         #expect(released.keys.isEmpty)
         #expect(try await again(.release, 3).license != nil, "a release can be repeated")
         #expect(try await again(.renew, 3).problem == "license.ended")
-        let audited = try await test.service.audit.list(Audit.Filter()).filter { $0.subject == first.id }.map(\.action)
+        let audited = try await test.service.audit.list(AuditFilter()).filter { $0.subject == first.id }.map(\.action)
         #expect(Set(audited) == ["license.issue", "license.renew", "license.release"])
         let row = try #require(try await test.service.licenses.list(of: player.id, after: nil, limit: 10).first)
         #expect(row.endedBy == "release" && row.plays == 4)
     }
 
     @Test func `adds a few entries to the audit log however often it is renewed, repeated and given back`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         func actions() async throws -> [String] {
             try await test.service.audit.fold.flushAll()
-            return try await test.service.audit.list(Audit.Filter()).filter { $0.action.hasPrefix("license.") }.map {
+            return try await test.service.audit.list(AuditFilter()).filter { $0.action.hasPrefix("license.") }.map {
                 "\($0.action) \($0.unfolded.count)"
             }
         }
@@ -367,7 +367,7 @@ import Testing
     }
 
     @Test func `is renewed under another key of the service, and can be read`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let first = try #require(try await player.send(issue, to: test).license)
@@ -388,7 +388,7 @@ import Testing
     }
 
     @Test func `of a rental is not renewed after its period`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let end = test.clock.now + .seconds(600)
         let token = try await tokens.token(test) { $0.rights = .rental(periodEnd: end, playDuration: 60) }
@@ -404,7 +404,7 @@ import Testing
     }
 
     @Test func `as a stream is over with its lease`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let stream = try #require(
@@ -419,7 +419,7 @@ import Testing
     }
 
     @Test func `is issued once, however many redeem its token at the same time`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let token = try await tokens.token(test)
         var players: [TestPlayer.Personalized] = []
         for _ in 0..<8 { players.append(try await TestPlayer().personalized(by: test)) }
@@ -434,7 +434,7 @@ import Testing
     }
 
     @Test func `is revoked by staff, and players learn of it with the list`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let license = try #require(try await player.send(issue, to: test).license)
@@ -449,7 +449,7 @@ import Testing
     }
 
     @Test func `as a stream holds a slot until its lease ends, and one more is refused`() async throws {
-        let test = try await TestService { $0.stream.concurrency = 2 }
+        let test = try await TestService(with: [.licensing, .administration]) { $0.stream.concurrency = 2 }
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let session = try await test.service.accounts.issueSession(for: alice)
         var players: [TestPlayer.Personalized] = []
@@ -480,7 +480,7 @@ import Testing
     }
 
     @Test func `keeps its key when the master key is replaced`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let license = try #require(try await player.send(issue, to: test).license)

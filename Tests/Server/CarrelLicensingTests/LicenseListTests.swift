@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `shows readers their own, page by page`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let alice = try await reader(test, "alice")
         _ = try await reader(test, "bob")
         let own = try await test.call(.get, "/v1/licenses", headers: alice.session)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `of an unknown player is none, and one of a player without records is empty`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         for path in ["players/%/redemptions", "players/%/denials", "licenses?player=%"] {
             let known = try await test.call(.get, "/admin/v1/\(path.replacing("%", with: player.id))", peer: local)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `shows staff a player's redemptions and denials, and an account's streams`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let alice = try await reader(test, "alice")
         let bob = try await reader(test, "bob")
         let path = "/admin/v1/players/\(alice.player.id)"

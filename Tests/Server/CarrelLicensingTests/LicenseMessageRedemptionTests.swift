@@ -29,7 +29,7 @@ struct Portal {
     ]
 
     init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        test = try await TestService(.silence, configure)
+        test = try await TestService(.silence, with: [.licensing, .administration], configure)
         let id = try #require(KeyID(uuid: "11111111-2222-3333-4444-555555555555"))
         key = try LicenseMessage.CommunicationKey(id: id, secret: Secret(Array(0..<32)))
         let answer = try await add("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
@@ -140,7 +140,7 @@ struct Portal {
         let license = try #require(try await portal.redeem(once, by: player).license)
         #expect(try await portal.redeem(once, by: player).license?.id == license.id, "an answer that was lost")
         #expect(try await portal.redeem(once, by: other).problem == "license.token-used")
-        // one id may be that of several grants, where each may be used again
+        // several grants may share an id if each is reusable
         let (long, short) = (try portal.message(id: "a") { $0.duration = 9 }, try portal.message(id: "a") { $0.duration = 5 })
         let ends = [try await portal.redeem(long, by: player), try await portal.redeem(short, by: player)]
         #expect(ends.map { $0.license?.terms.notAfter } == [9, 5].map { portal.test.clock.now + .seconds($0) })
@@ -210,7 +210,7 @@ struct Portal {
         #expect(try await portal.redeem(bound, by: player).license != nil)
     }
 
-    @Test func `counts the devices that play at once, if it says how many may`() async throws {
+    @Test func `counts the devices that play concurrently, if it has a limit`() async throws {
         let portal = try await Portal()
         var players: [TestPlayer.Personalized] = []
         for _ in 0..<3 { players.append(try await TestPlayer().personalized(by: portal.test)) }
@@ -356,7 +356,7 @@ struct Portal {
 }
 
 extension Portal {
-    /// A message of version 2 with a member of the entitlement as it is written.
+    /// A message of version 2 with a member of the entitlement verbatim.
     func signed(_ name: String, _ value: String, keys: LicenseMessage.KeySource? = nil) throws -> String {
         let usual = LicenseMessage.KeySource.inline(Self.contents.map { .init(id: $0.id, key: $0.key) })
         let text = try message(id: Random.uuid(), keys: keys ?? usual) {

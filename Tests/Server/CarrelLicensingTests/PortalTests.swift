@@ -29,7 +29,9 @@ private struct Portals {
     static let local = Peer.local(userID: 0)
 
     init(_ contents: TestService.Contents = .nothing, role: Role = .portal) async throws {
-        test = try await TestService(contents) { $0.stream.publicURL = "https://books.example.org" }
+        test = try await TestService(contents, with: [.licensing, .administration]) {
+            $0.stream.publicURL = "https://books.example.org"
+        }
         let accounts = test.service.accounts
         let (one, oneText) = try await accounts.createServiceKey(name: "films", role: role, by: .operator)
         let (two, twoText) = try await accounts.createServiceKey(name: "books", role: role, by: .operator)

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `gives the same player another license of a stream`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let end = test.clock.now + .seconds(300 * 86_400)
         let token = try await tokens.token(test, kind: .ms3) { $0.expiresAt = end }
@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `stays revoked by staff, and given back`(isRevoked: Bool) async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let player = try await TestPlayer().personalized(by: test)
         let end = test.clock.now + .seconds(300 * 86_400)
         let token = try await tokens.token(test) { $0.expiresAt = end }
@@ -156,7 +156,7 @@ import Testing
         let record = try #require(try await portal.test.service.licenses.redemptions(cookie: nil, start: 0, count: 2).first)
         #expect(record.contentID == own)
         #expect(!record.token.contains("Ada") && record.token.utf8.count == 97, "the key's id, and a digest")
-        let entries = try await portal.test.service.audit.list(Audit.Filter()).filter {
+        let entries = try await portal.test.service.audit.list(AuditFilter()).filter {
             $0.action.hasPrefix("license.") && $0.outcome != .refused
         }
         #expect(entries.count == 3 && entries.allSatisfy { $0.reason == own }, "\(entries.map(\.reason))")
@@ -165,7 +165,7 @@ import Testing
 
 @Suite(.onBothDatabases) struct `The list of what is revoked` {
     @Test func `has the newest entries where there are too many, and loses licenses that ended`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let now = test.clock.now
         let player = try await TestPlayer().personalized(by: test)
         _ = try await test.service.players.change(player.id, .revoke, by: .operator)
@@ -174,7 +174,7 @@ import Testing
                 // the newest has the first id
                 let end = number == 4 ? now + .seconds(86_400) : nil
                 let id = "license \(9 - number)"
-                try PlayerStore.revokeRight("license", id, until: end, at: now + .seconds(number), in: transaction)
+                try RevokedRight.license.revoke(id, until: end, at: now + .seconds(number), in: transaction)
             }
         }
         let found = try await test.service.database.read { try PlayerStore.revoked(at: now, limit: 4, in: $0) }
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `names the devices of a deleted person that keep licenses`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .administration])
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let player = try await TestPlayer().personalized(by: test)
         let account = alice.id

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `joins a player to the user of its token, and a deregistration takes it away`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = try await TestPlayer().personalized(by: test)
         let text = try await token(test)
         let answer = try await send(text, by: player, to: test)
@@ -84,12 +84,12 @@ import Testing
         let again = try await send(text, by: player, to: test)
         #expect(again.json["code"] == "license.token-used", "the old token does not undo it")
         #expect(try await send(try await token(test), by: player, to: test).status == 200)
-        let audited = Set(try await test.service.audit.list(Audit.Filter()).filter { $0.subject == player.id }.map(\.action))
+        let audited = Set(try await test.service.audit.list(AuditFilter()).filter { $0.subject == player.id }.map(\.action))
         #expect(audited.isSuperset(of: ["player.register", "player.deregister"]))
     }
 
     @Test func `takes a slot of the user's devices, which a deregistration frees`() async throws {
-        let test = try await TestService { $0.subscription.devices.limit = 1 }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) { $0.subscription.devices.limit = 1 }
         let (first, second) = (try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test))
         #expect(try await send(try await token(test), by: first, to: test).status == 200)
         let refused = try await token(test)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `that ends leaves the slot of a signed-in app`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
         let path = "/sign_in/?username=alice&password=correct+horse+battery&uuid=phone"
         let answer = String(decoding: try await test.send(.get, path).body, as: UTF8.self)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `of another user, player, kind or service is refused`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let (player, other) = (try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test))
         func code(_ text: String?, _ session: KeyRequest.Session = .register) async throws -> String? {
             try await send(text, by: player, session, to: test).json["code"]?.string
@@ -140,7 +140,7 @@ import Testing
         #expect(try await code(try await token(test), .deregister) == "license.token")
         let license = try await `A token redeemed for a license`().token(test)
         #expect(try await code(license) == "license.token")
-        #expect(try await code(try await token(try await TestService())) == "license.token")
+        #expect(try await code(try await token(try await TestService(with: [.licensing, .editionDelivery]))) == "license.token")
         #expect(try await code(license, .persist) == "license.request")
         let text = try await token(test)
         #expect(try await send(text, by: other, to: test).status == 200)
@@ -155,7 +155,7 @@ import Testing
         #expect(try await code(expired) == "license.token-expired")
         #expect(try await send("{}", to: test).status == 400)
         #expect(try await send("{}", to: test, as: "application/json").status == 415)
-        let denied = try await test.service.audit.list(Audit.Filter()).filter { $0.outcome == .refused }.map(\.action)
+        let denied = try await test.service.audit.list(AuditFilter()).filter { $0.outcome == .refused }.map(\.action)
         #expect(Set(denied) == ["license.deny"])
         let path = "/admin/v1/players/\(player.id)/denials"
         let listed = try await test.call(.get, path, peer: .local(userID: 0)).json["denials"]?.array ?? []
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func `is refused to a suspended account, and without a link there is nothing to remove`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: [.licensing, .editionDelivery])
         let player = try await TestPlayer().personalized(by: test)
         let leaving = try await token(test, .deregistration)
         #expect(try await send(leaving, by: player, .deregister, to: test).json["account"] == .null)
@@ -176,7 +176,9 @@ import Testing
     }
 
     @Test func `has its place in the configuration of action tokens`() async throws {
-        let test = try await TestService { $0.stream.publicURL = "https://books.example.org" }
+        let test = try await TestService(with: [.licensing, .editionDelivery]) {
+            $0.stream.publicURL = "https://books.example.org"
+        }
         let answer = try await test.send(.get, "/hms/bb/configuration")
         let body = answer.body
         let configuration = try BroadbandConfiguration(parsing: body.rawSpan)

@@ -14,7 +14,7 @@ import CarrelTesting
 import CarrelTokens
 import Testing
 
-/// The rights location behind TLS, asked by curl as a player's machine would.
+/// The rights location with TLS, requested by curl like a player's machine.
 @Suite(.serialized) struct `The rights location on its listener` {
     private let tokens = `A token redeemed for a license`()
 
@@ -66,7 +66,7 @@ import Testing
 
     /// Runs the listener of a service whose clock is near the machine's, which judges certificates too.
     private static func withSite(at start: Instant = .now() - .seconds(60), _ body: (Site) async throws -> Void) async throws {
-        let test = try await TestService(at: start)
+        let test = try await TestService(with: .licensing, at: start)
         var configuration = ServerConfiguration()
         configuration.workers = 1
         configuration.headerDeadline = .seconds(60)
@@ -113,7 +113,7 @@ import Testing
             let unknown = "401 license.not-personalized"
             let without = try await site.code(token)
             #expect(without == unknown)
-            let foreign = try await TestPlayer().personalized(by: try await TestService(at: .now()))
+            let foreign = try await TestPlayer().personalized(by: try await TestService(with: .licensing, at: .now()))
             let stranger = try await site.code(token, site.files(foreign))
             #expect(stranger == unknown)
             let (certificate, key) = (site.folder.file("self.pem"), site.folder.file("self.key"))
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `takes a proof as well, and no certificate that is wrong beside one`() async throws {
+    @Test func `accepts a proof as well, but not together with an invalid certificate`() async throws {
         try await Self.withSite { site in
             let player = try await TestPlayer().personalized(by: site.test)
             let token = try await tokens.token(site.test, kind: .ms3)
@@ -162,7 +162,7 @@ import Testing
             }
             let right = try await site.code(token, ["-H", try await proof()])
             #expect(right == "200")
-            let foreign = try await TestPlayer().personalized(by: try await TestService(at: .now()))
+            let foreign = try await TestPlayer().personalized(by: try await TestService(with: .licensing, at: .now()))
             let mixed = try await site.code(token, site.files(foreign) + ["-H", try await proof()])
             #expect(mixed == "401 license.not-personalized")
         }
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test func `is all that the listener serves`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let routes = test.service.rightsRouter.routes.map { "\($0.method) \($0.pattern)" }
         #expect(routes == ["GET hms/ms3/rights{/}", "POST hms/ms3/rights{/}"])
     }

@@ -85,7 +85,7 @@ extension TestPlayer.Personalized {
     let tokens = `A token redeemed for a license`()
 
     @Test func `is a license that is encrypted to the player, repeats the proof, and is not to be kept`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let proof = try await player.proof(token, at: test.clock.now, url: TestPlayer.Personalized.rights + "?b=x#y")
@@ -108,7 +108,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `takes each proof once`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let proof = try await player.proof(token, at: test.clock.now)
@@ -122,7 +122,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `takes a proof once, however many send it at the same time and to which node`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let proof = try await player.proof(token, at: test.clock.now)
@@ -139,7 +139,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `takes a proof of this token, request and time alone`() async throws {
-        let test = try await TestService { $0.stream.publicURL = "https://books.example.org/carrel" }
+        let test = try await TestService(with: .licensing) { $0.stream.publicURL = "https://books.example.org/carrel" }
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let now = test.clock.now
@@ -170,7 +170,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `takes no other key, algorithm or type`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         let signing = player.player.signing
@@ -233,7 +233,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `is refused to a player that is suspended, revoked or without a valid certificate`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3) { $0.expiresAt = test.clock.now + .seconds(100 * 86_400) }
         func code() async throws -> String? {
@@ -241,7 +241,7 @@ extension TestPlayer.Personalized {
         }
         _ = try await test.service.players.change(player.id, .suspend, by: .operator)
         #expect(try await code() == "personalization.suspended")
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "license.deny"
         #expect(try await test.service.audit.list(filter).map(\.reason) == ["personalization.suspended"])
         _ = try await test.service.players.change(player.id, .resume, by: .operator)
@@ -258,7 +258,7 @@ extension TestPlayer.Personalized {
     let tokens = `A token redeemed for a license`()
 
     @Test func `is a license with the digest of the token`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let der = player.certificate.der
         let token = try await tokens.token(test, kind: .ms3)
@@ -275,7 +275,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `needs one of a player of this service, now`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3) { $0.expiresAt = test.clock.now + .seconds(100 * 86_400) }
         func refusal(_ certificate: ClientCertificate?) async throws -> String? {
@@ -284,7 +284,7 @@ extension TestPlayer.Personalized {
             #expect(answer.headers["WWW-Authenticate"] == "DPoP algs=\"ES256\"" && answer.headers["Cache-Control"] == "no-store")
             return answer.code
         }
-        let foreign = try await TestPlayer().personalized(by: try await TestService())
+        let foreign = try await TestPlayer().personalized(by: try await TestService(with: .licensing))
         let keys = try await test.service.authority.keys()
         let server = try await test.service.authority.serverCertificate(names: ["localhost"], addresses: [])
         let now = test.clock.now
@@ -308,7 +308,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `is refused to a player that is suspended or revoked`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         func code() async throws -> String? {
@@ -323,7 +323,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `is one token, of a stream, and right`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         func answer(_ query: String, _ method: HTTPMethod = .get, form: String? = nil) async throws -> RightsAnswer {
             try await test.rights(query, method, certificate: .verified(player.certificate.der), form: form)
@@ -336,7 +336,9 @@ extension TestPlayer.Personalized {
         #expect(try await answer("?b=\(token)", .post, form: "b=\(token)").code == "license.token")
         let license = try await answer("?b=\(tokens.token(test))")
         #expect(license.status == 403 && license.code == "license.not-stream")
-        for forged in ["AAAA", String(token.dropLast(4)) + "AAAA", try await tokens.token(TestService(), kind: .ms3)] {
+        for forged in [
+            "AAAA", String(token.dropLast(4)) + "AAAA", try await tokens.token(TestService(with: .licensing), kind: .ms3),
+        ] {
             let refused = try await answer("?b=\(forged)")
             #expect(refused.status == 403 && refused.code == "license.token", "\(forged)")
         }
@@ -348,7 +350,7 @@ extension TestPlayer.Personalized {
     }
 
     @Test func `is answered sixty times a minute to one player`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let player = try await TestPlayer().personalized(by: test)
         let token = try await tokens.token(test, kind: .ms3)
         var codes: [String?] = []
@@ -362,7 +364,7 @@ extension TestPlayer.Personalized {
 }
 
 struct `The rights location in tokens` {
-    @Test func `is that of the listener, else below an https public URL, else there is none`() {
+    @Test func `is the listener's, else below an https public URL, else missing`() {
         let plain = RightsLocation(publicURL: "http://books.example.org")
         #expect(plain.url == nil && RightsLocation(publicURL: nil).url == nil)
         plain.listens(at: "books.example.org:8443")
@@ -374,7 +376,7 @@ struct `The rights location in tokens` {
     }
 
     @Test func `is the same in tokens that the service makes`() async throws {
-        let test = try await TestService { $0.rightsListener = "localhost:8443" }
+        let test = try await TestService(with: .licensing) { $0.rightsListener = "localhost:8443" }
         let (key, text) = try await test.service.accounts.createServiceKey(name: "portal", role: .service, by: .operator)
         func token() async throws -> String {
             let query =

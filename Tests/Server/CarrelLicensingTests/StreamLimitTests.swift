@@ -22,7 +22,7 @@ private struct Household {
     let session: HTTPFields
 
     init(_ limit: Int, _ mode: Leases.Mode) async throws {
-        test = try await TestService(.silence) {
+        test = try await TestService(.silence, with: [.licensing, .streaming]) {
             $0.stream.access = .session
             $0.stream.concurrency = limit
             $0.stream.mode = mode
@@ -59,7 +59,7 @@ private struct Household {
         return try await player.send(request, to: test).problem
     }
 
-    /// How many streams last: those of licenses, and those of listeners.
+    /// The numbers of active streams, of licenses and of listeners.
     func streams() async throws -> (licenses: Int, listeners: Int) {
         let now = test.clock.now
         let rows = try await test.service.licenses.list(of: nil, after: nil, limit: 2000)
@@ -101,7 +101,7 @@ private struct Household {
         #expect(try await home.renew(second, by: player) == nil)
         #expect(try await home.listen(1) == 403)
         #expect(try await home.streams() == (1, 1))
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "license.evict"
         #expect(try await home.test.service.audit.list(filter).map(\.subject) == [first.id])
         home.test.clock.advance(by: Leases.life)
@@ -205,7 +205,7 @@ private struct OpenShop {
 }
 
 @Suite(.onBothDatabases) struct `The limit of an order's streams where its id is enough to listen` {
-    @Test func `counts the listeners and the licenses of the order together, and those of no other`() async throws {
+    @Test func `counts the listeners and the licenses of the order together, and no other's`() async throws {
         let open = try await OpenShop(2, .blockNewDevice)
         let (shop, player) = (open.shop, try await TestPlayer().personalized(by: open.shop.test))
         let token = try await open.token()

@@ -23,7 +23,7 @@ struct TitleTokenShop {
     let test: TestService
 
     init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        test = try await TestService(.silence) {
+        test = try await TestService(.silence, with: [.licensing, .streaming]) {
             $0.stream.publicURL = "https://books.example.org"
             configure(&$0)
         }
@@ -326,7 +326,7 @@ struct TitleTokenShop {
         #expect(try await shop.orders().count == 1)
     }
 
-    @Test func `that is no audiobook has the key of the key store, and no order`() async throws {
+    @Test func `that is not an audiobook has the key of the key store, and no order`() async throws {
         let shop = try await TitleTokenShop()
         let edition = try await shop.test.ingest(EditionFiles.folder(shop.test.directory), "issue-1").edition
         let id = edition.title.id
@@ -387,7 +387,7 @@ struct TitleTokenShop {
         #expect(token.json["ms3Problem"] == nil && token.json["expiresAt"]?.string == "\(shop.test.clock.now + .seconds(3600))")
         let chosen = try await shop.make { $0["contentURL"] = "hls://cdn.example.org/a.m3u8" }
         #expect(try CompoundURL(parsing: chosen.json["ms3"]?.string ?? "").contentURL == "hls://cdn.example.org/a.m3u8")
-        let plain = try await TestService(.silence)
+        let plain = try await TestService(.silence, with: [.licensing, .streaming])
         let body: JSON = ["title": .string(plain.title.id), "serviceURL": "http://127.0.0.1:8080"]
         let answer = try await plain.call(.post, "/admin/v1/tokens", body: body, peer: .local(userID: 0)).json
         #expect(answer["ms3"] == .null && answer["ms3Problem"]?.string?.contains("rights.port") == true)
@@ -420,7 +420,7 @@ struct TitleTokenShop {
         let body: JSON = ["title": .string(shop.test.title.id)]
         #expect(try await shop.test.send(.post, "/admin/v1/tokens", body: body).status == 401)
         let token = try await shop.make()
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "token.issue"
         let entries = try await shop.test.service.audit.list(filter)
         #expect(entries.map(\.subject) == [token.id] && entries.map(\.reason) == [shop.test.title.id])

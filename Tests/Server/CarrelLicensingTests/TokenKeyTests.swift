@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `are replaced, and tokens from before are valid until their end`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .licensing)
         let before = try await made(test)
         let first = try await rotate(test, atOnce: false)
         #expect(first["key"]?.int == 2 && first["forgotten"]?.int == 0)
@@ -57,8 +57,8 @@ import Testing
         #expect(try await rotate(test, atOnce: false)["forgotten"]?.int == 1)
     }
 
-    @Test func `are replaced at once, which ends all tokens`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `are replaced immediately, which ends all tokens`() async throws {
+        let test = try await TestService(.silence, with: .licensing)
         let before = try await made(test)
         #expect(try await rotate(test, atOnce: true)["forgotten"]?.int == 1)
         for token in before { #expect(try await redeem(token, test) == "license.token") }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `are replaced by those alone that may rotate keys`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(with: .licensing)
         let (_, text) = try await test.service.accounts.createServiceKey(name: "portal", role: .service, by: .operator)
         let answer = try await test.send(.post, "/admin/v1/token-key/rotate", headers: ["Authorization": "Bearer \(text)"])
         #expect(answer.status == 403)

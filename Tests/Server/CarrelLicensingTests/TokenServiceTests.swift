@@ -18,7 +18,7 @@ import Testing
 
 struct `The token service` {
     private func service() async throws -> (test: TestService, authenticator: String) {
-        let test = try await TestService { $0.stream.publicURL = "https://books.example.org" }
+        let test = try await TestService(with: .licensing) { $0.stream.publicURL = "https://books.example.org" }
         let (key, text) = try await test.service.accounts.createServiceKey(name: "portal", role: .service, by: .operator)
         return (test, "\(key.id),\(text)")
     }
@@ -119,7 +119,7 @@ struct `The token service` {
         #expect(wrong.status == 401 && wrong.text.contains("-2018"))
         #expect(try await ask(test, "/hms/pr/token", content).status == 404)
         #expect(try await ask(test, "/hms/wv/token", content, method: .get).status == 404)
-        let strict = try await TestService {
+        let strict = try await TestService(with: .licensing) {
             $0.stream.publicURL = "https://books.example.org"
             $0.subscription.refusesQuerySecrets = true
         }

@@ -12,7 +12,7 @@ import CarrelServerTesting
 import CarrelStreaming
 import Testing
 
-/// What staff are told about somebody and an audiobook.
+/// Staff explanations about an account and an audiobook.
 @Suite(.onBothDatabases)
 struct `Why an audiobook may or may not be listened to` {
     private let local = Peer.local(userID: 0)
@@ -30,7 +30,7 @@ struct `Why an audiobook may or may not be listened to` {
     }
 
     @Test func `is told by its id and its ISBN, to who has an account`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order(.init(account: "alice", titleID: test.title.id, number: "4711"))
         for word in [test.title.id, TestService.isbn, "978-0-306-40615-7"] {
             let answer = try await explain(word, test)
@@ -56,7 +56,7 @@ struct `Why an audiobook may or may not be listened to` {
     }
 
     @Test func `is told order by order: what it is, and its start and end`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let (start, now) = (test.clock.now, test.clock.now + day)
         func place(_ number: String, from: Instant? = nil, until: Instant? = nil) async throws -> Order {
             let kind: Order.Kind = until == nil ? .sale : .loan
@@ -99,7 +99,7 @@ struct `Why an audiobook may or may not be listened to` {
 
     /// A thousand that were over hid the one that was not: the oldest were looked at, and no others.
     @Test func `is told whatever number of orders there were, the hundred that say most one by one`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let title = test.title.id
         for number in 0..<1_001 {
             let kind = number.isMultiple(of: 2) ? Order.Kind.loan : .sale
@@ -140,7 +140,7 @@ struct `Why an audiobook may or may not be listened to` {
 
     @Test(arguments: [AccessMode.orderURL, .session])
     func `is told by how many listen, and how many may`(access: AccessMode) async throws {
-        let test = try await TestService(.silence) {
+        let test = try await TestService(.silence, with: [.streaming, .administration]) {
             $0.stream.access = access
             $0.stream.concurrency = 2
         }
@@ -164,15 +164,15 @@ struct `Why an audiobook may or may not be listened to` {
         }
         test.clock.advance(by: .seconds(120))
         #expect(lines(try await explain(test.title.id, test)).last == "\(rule) | grants | 0 of 2 places are taken")
-        let any = try await TestService(.silence) { $0.stream.concurrency = 0 }
+        let any = try await TestService(.silence, with: [.streaming, .administration]) { $0.stream.concurrency = 0 }
         _ = try await any.order()
         #expect(
             lines(try await explain(any.title.id, any)).last?.hasSuffix("| grants | 0 listening now; no limit") == true
         )
     }
 
-    @Test func `is told of an edition by the id of its title, too`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `explains an edition by the id of its title, too`() async throws {
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let edition = try await test.ingest(EditionFiles.folder(test.directory), "issue-1").edition
         _ = try await test.service.desk.create("alice", by: .operator)
         let answer = try await explain(edition.title.id, test)

@@ -19,7 +19,7 @@ struct `Orders of a shop` {
     private let backOffice = Peer.local(userID: 0)
 
     @Test func `are created once for an order number`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let body: JSON = ["account": "alice", "isbn": "978-0-306-40615-7", "orderNumber": "A-1"]
         let first = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
         #expect(first.status == 201)
@@ -34,7 +34,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `stay the same for their number when the catalog has changed since`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let body: JSON = ["account": "bob", "isbn": .string(TestService.isbn), "orderNumber": "R1"]
         func place(_ body: JSON) async throws -> (status: Int, json: JSON) {
             try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
@@ -93,14 +93,14 @@ struct `Orders of a shop` {
         ] as [(JSON, String)]
     )
     func `say what is wrong with a request`(body: JSON, detail: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let answer = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
         #expect(answer.status == 400)
         #expect(answer.json["detail"]?.string == detail)
     }
 
     @Test func `are for back offices only`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let order = try await test.order()
         let body: JSON = ["account": "alice", "isbn": "9780306406157"]
         #expect(try await test.call(.post, "/v1/orders", body: body).status == 401)
@@ -115,7 +115,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `go from ready to active with their key, and are cancelled only before`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let unheard = try await test.order()
         #expect(try await test.call(.post, "/v1/orders/\(unheard.id)/cancel", peer: backOffice).json["state"] == "cancelled")
         #expect(try await test.send(.get, "/v1/stream/hls/\(unheard.id)/playlist.m3u8").status == 403)
@@ -131,14 +131,14 @@ struct `Orders of a shop` {
     }
 
     @Test func `are taken at the limits of what is right`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         var request = Orders.Request(account: "alice", titleID: test.title.id, number: String(repeating: "1", count: 128))
         (request.start, request.end) = (test.clock.now, test.clock.now + .milliseconds(1))
         #expect(try await test.service.orders.place(request).created)
     }
 
     @Test func `that were given back and then revoked ended when they were given back`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let (order, start) = (try await test.order(), test.clock.now)
         #expect(try await test.service.orders.giveBack(order.id).endedAt == start)
         test.clock.advance(by: .seconds(1))
@@ -147,7 +147,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `are live or not by what was done with them, and by the clock`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let now = test.clock.now
         var cases = 0
         for (start, end) in [(nil, nil), (10, nil), (nil, 20), (10, 20)] as [(Int?, Int?)] {
@@ -177,7 +177,7 @@ struct `Orders of a shop` {
 
     @Test(arguments: [(nil, nil, nil), (5, nil, 5), (nil, 20, 20), (5, 20, 5), (30, 20, 20)] as [(Int?, Int?, Int?)])
     func `end when they were ended, or at their end if that comes first`(ended: Int?, end: Int?, first: Int?) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         let now = test.clock.now
         func at(_ seconds: Int?) -> Instant? { seconds.map { now + .seconds($0) } }
         var order = try await test.order(Orders.Request(account: "alice", titleID: test.title.id, end: at(end)))
@@ -186,7 +186,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `are listed in pages, oldest first`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .streaming)
         var ids: [String] = []
         for _ in 0..<5 {
             ids.append(try await test.order().id)

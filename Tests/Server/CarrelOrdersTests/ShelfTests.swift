@@ -104,8 +104,8 @@ struct `The shelf of audiobooks` {
 }
 
 struct `A list of orders` {
-    /// With hundreds of thousands of orders a list that reads them all keeps everybody waiting.
-    @Test func `of one account or number does not read those of others`() async throws {
+    /// With hundreds of thousands of orders a list that reads them all blocks all requests.
+    @Test func `of one account or number does not read other orders`() async throws {
         let sqlite = try requirePeer("sqlite3")
         let test = try await TestService(.silence)
         let path = try Home(at: test.directory.path).databasePath

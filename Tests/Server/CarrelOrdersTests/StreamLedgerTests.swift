@@ -45,7 +45,7 @@ private final class Streams: StreamLedger {
     }
 }
 
-struct `Leases beside other streams` {
+struct `Leases together with other streams` {
     private let now = Instant(milliseconds: 1_800_000_000_000)
 
     private func stream(_ id: String, since seconds: Int = 0) -> CountedStream {

@@ -21,7 +21,7 @@ import Testing
 struct `A suspended account` {
     private let staff = AuditActor("operator")
 
-    @Test func `hears nothing more from that moment on, and goes on where it was once it is open again`() async throws {
+    @Test func `stops immediately, and continues from its position when the account is active again`() async throws {
         let test = try await TestService(.silence)
         let (order, bobs) = (try await test.order(), try await test.order(.init(account: "bob", titleID: test.title.id)))
         let (playlist, other) = (try await test.playlist(order), try await test.playlist(bobs))
@@ -50,7 +50,7 @@ struct `A suspended account` {
         #expect(try await test.call(.get, playlist.segments[0]).json["reason"] == "suspended")
     }
 
-    @Test func `is nobody's guest account`() async throws {
+    @Test func `never applies to the guest account`() async throws {
         let test = try await TestService(.silence) {
             $0.stream.access = .session
             $0.guestAccount = "alice"

@@ -7,7 +7,7 @@ import CarrelThreads
 
 /// A database that counts how often it is asked to write, to read, and what others changed.
 package final class CountingDatabase: Database {
-    /// What becomes of a look at what others changed.
+    /// The outcome of reading others' changes.
     package enum Looking {
         case works, fails
         /// It takes until it works, or fails.

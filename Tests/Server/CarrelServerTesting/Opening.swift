@@ -3,7 +3,7 @@
 package import CarrelEditionDelivery
 package import CarrelServer
 
-/// What comes of presenting a pair.
+/// The result of presenting a pair.
 package enum Opening: Equatable {
     case opens, invalid, expired, revoked, failed
 }

@@ -11,10 +11,10 @@ import CarrelTesting
 import CarrelThreads
 import CarrelUpstream
 
-/// A system upstream that knows a few readers, until a test lets it fail in one way or another.
+/// An upstream system that knows a few readers, until a test makes it fail.
 package final class ScriptedUpstream: Sendable {
     package enum Fault: String, CaseIterable, Sendable, CustomStringConvertible {
-        /// Takes the request and says nothing.
+        /// Accepts the request and sends no response.
         case timeout
         /// Hangs up in the middle.
         case reset
@@ -31,7 +31,7 @@ package final class ScriptedUpstream: Sendable {
         case stall
         /// 200 and a grant, a minute later.
         case minute
-        /// 200 and more bytes than anybody wants.
+        /// 200 and an oversized body.
         case flood
 
         package var description: String { rawValue }
@@ -48,7 +48,7 @@ package final class ScriptedUpstream: Sendable {
         package var description: String { rawValue }
     }
 
-    /// Asked for by these tokens, each of which many readers may have: what is behind a slash makes it another one.
+    /// The states of these tokens, each of which many readers may have: a suffix after a slash makes a new token.
     package static let states: [String: SubscriptionAnswer] = [
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
         "T-reader+": SubscriptionAnswer(.active),
@@ -61,7 +61,7 @@ package final class ScriptedUpstream: Sendable {
         states[String(token.prefix { $0 != "/" }) + (token.hasSuffix("+") && token.contains("/") ? "+" : "")]
     }
 
-    /// Whoever signs in by this name is told to come back later.
+    /// The name whose sign-ins are told to retry later.
     package static let busy = "busy"
 
     /// One for tests that only ask.
@@ -126,7 +126,7 @@ package final class ScriptedUpstream: Sendable {
         }
     }
 
-    /// What is asked: the call, and what goes with it.
+    /// The request: the call and its parameters.
     private static func question(_ request: LoopbackRequest, _ kind: Kind) -> [String: String] {
         var found: [String: String] = [:]
         switch kind {

@@ -10,7 +10,7 @@ import CarrelServer
 /// The administrator's page of a member of staff, as its scripts call the API.
 package struct StaffPage {
     package let test: TestService
-    /// Nil for somebody who has not signed in.
+    /// The account; nil without a sign-in.
     package var account: Account?
     package var cookie: String?
 
@@ -59,7 +59,7 @@ package struct StaffPage {
 }
 
 extension TestService {
-    /// The page of somebody with that role, signed in.
+    /// The page of a signed-in account with that role.
     package func staffPage(_ role: Role) async throws -> StaffPage {
         let account = try await service.desk.create("the \(role.rawValue)", by: .operator)
         try await service.staff.setRole(role, of: account, by: .operator)

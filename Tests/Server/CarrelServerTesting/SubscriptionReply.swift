@@ -16,7 +16,7 @@ package struct SubscriptionReply {
         (self.status, self.headers, self.xml, self.isDocument) = (status, headers, xml, isDocument)
     }
 
-    /// The document with the text behind the mark replaced.
+    /// The document with the text after the mark replaced.
     package func without(_ mark: String, as name: String) -> SubscriptionReply {
         guard let start = xml.firstRange(of: mark)?.upperBound,
             let end = xml[start...].firstIndex(where: { $0 == "<" || $0 == "\"" })

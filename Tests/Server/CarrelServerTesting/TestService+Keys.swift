@@ -14,7 +14,7 @@ extension TestService {
         "/" + address.split(separator: "/", omittingEmptySubsequences: false).dropFirst(3).joined(separator: "/")
     }
 
-    /// The key behind the address in a playlist.
+    /// The key at the address in a playlist.
     package func key(of address: String) async throws -> [UInt8] {
         let answer = try await send(.get, path(of: address))
         #expect(answer.status == 200)

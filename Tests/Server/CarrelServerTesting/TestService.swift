@@ -15,9 +15,9 @@ import CarrelStore
 package import CarrelTesting
 import CarrelWorks
 
-/// A service on a home of its own, with a clock that the test moves.
+/// A service on a home of its own, with a clock that the test moves: all of it, or the capabilities that the test is about.
 package struct TestService {
-    /// What the catalog holds at the start.
+    /// The initial contents of the catalog.
     package enum Contents {
         case nothing
         /// A title made of frames that need no encoder, ``TestService/title``.
@@ -27,7 +27,7 @@ package struct TestService {
     package let directory: TemporaryDirectory
     package let clock: ManualClock
     package let service: CarrelService
-    /// Of its PostgreSQL database; nil where it keeps its state in SQLite.
+    /// The address of its PostgreSQL database; nil if it uses SQLite.
     package let address: String?
     private let silence: Title?
 
@@ -41,6 +41,7 @@ package struct TestService {
 
     package init(
         _ contents: Contents = .nothing,
+        with capabilities: Capabilities = .all,
         at start: Instant = Instant(milliseconds: 1_800_000_000_000),
         _ configure: (inout CarrelService.Settings) -> Void = { _ in }
     ) async throws {
@@ -52,7 +53,14 @@ package struct TestService {
         try home.make()
         address = try await PreparedDatabase.place(in: home)
         let database = try Self.database(home, address)
-        service = try await CarrelService.open(home, database: database, missing: .create, settings: settings, clock: clock)
+        service = try await CarrelService.open(
+            home,
+            database: database,
+            missing: .create,
+            settings: settings,
+            clock: clock,
+            leavingOut: capabilities.leavesOut
+        )
         silence = contents == .silence ? try await Self.ingestSilence(in: service, directory) : nil
     }
 
@@ -81,7 +89,7 @@ package struct TestService {
         return try await CarrelService.open(place, database: database, clock: clock)
     }
 
-    /// Sends a request to the router, in process. By default it comes over the network, from nobody in particular.
+    /// Sends a request to the router, in process. By default it comes over the network, without credentials.
     package func send(
         _ method: HTTPMethod,
         _ target: String,

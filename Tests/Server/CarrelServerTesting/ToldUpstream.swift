@@ -9,10 +9,10 @@ import CarrelTesting
 import CarrelThreads
 import CarrelUpstream
 
-/// A system upstream that is asked in JSON and says what a test tells it to, word for word.
+/// An upstream system with a JSON interface that returns a test's responses verbatim.
 package final class ToldUpstream: Sendable {
     private struct State {
-        /// By call.
+        /// The responses by call.
         var answers: [String: (status: Int, text: String)] = [:]
         var calls: [String] = []
         /// Says nothing as long as this holds.

@@ -35,7 +35,7 @@ struct `What happened lately` {
         #expect(activity.last(4, by: .hour).first?.counts == [.streams: 1])
     }
 
-    @Test func `tells so many reasons apart, and no more`() {
+    @Test func `distinguishes a limited number of reasons`() {
         let activity = Activity(clock: clock)
         for number in 0..<1000 { activity.refuse("reason \(number)") }
         let refusals = activity.last(1, by: .minute)[0].refusals

@@ -6,6 +6,7 @@ import CarrelBytes
 import CarrelFeeds
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelLicensing
 import CarrelListening
 import CarrelMetrics
 import CarrelServer
@@ -31,7 +32,7 @@ struct `A capability` {
         return found
     }
 
-    @Test func `alone writes its tables, and reads those of lower ones only`() {
+    @Test func `alone writes its tables, and reads only lower capabilities' tables`() {
         var lower: Set<String> = []
         var owners: [String: String] = [:]
         let all = Set(CarrelService.layers.flatMap { $0.tables.keys })
@@ -84,12 +85,12 @@ struct `A capability` {
         #expect(test.service.capabilities.flatMap(\.wrappedKeys).count == wrapped.count - 1)
     }
 
-    /// A capability that no other stands on, and a request that it alone answers.
+    /// A capability that no other depends on, and a request that only it serves.
     static let leaves: [(any Capability.Type, HTTPMethod, String)] = [
         (AuditCapability.self, .get, ""), (SignOnCapability.self, .get, "/admin/v1/accounts/x/identities"),
         (FeedsCapability.self, .get, "/opds/v1"), (WebsiteCapability.self, .get, "/sign-in"),
         (ListeningCapability.self, .get, "/admin/v1/accounts/x/history"),
-        (StreamingCapability.self, .get, "/v1/stream/hls/x/playlist.m3u8"),
+        (StreamingCapability.self, .get, "/v1/stream/hls/x/playlist.m3u8"), (LicensingCapability.self, .get, "/v1/licenses"),
     ]
 
     @Test(arguments: leaves.indices)

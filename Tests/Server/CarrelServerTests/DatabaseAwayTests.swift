@@ -14,7 +14,7 @@ import CarrelThreads
 import Glibc
 import Testing
 
-/// What apps and watchers see of a database that hangs, takes no writes or has no room.
+/// The view of apps and monitors of a database that hangs, refuses writes or is full.
 struct `A service whose database` {
     private let operatorPeer = Peer.local(userID: getuid())
 
@@ -114,7 +114,7 @@ struct `A service whose database` {
         (.readOnly, 503, "server.database.read-only", "read-only"), (.full, 507, "server.database.full", "full"),
     ]
 
-    /// Reads go on: what only reads may go on with such a node.
+    /// Reads continue: read-only requests may continue to use such a node.
     @Test(arguments: states)
     func `takes no writes is told by writes and by readiness`(
         code: StoreError.Code,

@@ -16,7 +16,7 @@ import Testing
 
 /// Signing in at a provider that others wrote.
 struct `Signing in at Glewlwyd` {
-    @Test func `opens a session with the plan of a group, and goes on when Glewlwyd is gone`() async throws {
+    @Test func `opens a session with the plan of a group, and survives the end of Glewlwyd`() async throws {
         let callback = "http://localhost/sign-in/oidc/callback"
         let provider = try await Glewlwyd(redirect: callback)
         try await provider.addUser("alice", groups: ["readers", "others"])

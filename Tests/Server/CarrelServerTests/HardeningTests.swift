@@ -31,7 +31,7 @@ struct `The master key` {
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `survives rotations that are asked for at once`() async throws {
+    @Test func `survives concurrent rotations`() async throws {
         let test = try await service()
         await withTaskGroup { group in
             for _ in 0..<8 {
@@ -60,7 +60,7 @@ struct `The master key` {
         #expect(caught?.code == .masterKey)
     }
 
-    @Test func `leaves nothing behind of a process that died while it wrote`() async throws {
+    @Test func `removes the remains of a process that died while it wrote`() async throws {
         let test = try await service()
         let left = test.directory.write("master.key.123.new", [1, 2, 3])
         _ = try await test.call(.post, "/admin/v1/master-key/rotate", peer: .local(userID: 0))
@@ -70,8 +70,8 @@ struct `The master key` {
 }
 
 @Suite(.onBothDatabases)
-struct `Two things at once` {
-    @Test func `no key is handed out for an order that was cancelled meanwhile`() async throws {
+struct `Two concurrent requests` {
+    @Test func `no key is issued for an order that was canceled meanwhile`() async throws {
         let test = try await TestService(.silence)
         let order = try await test.order()
         let playlist = try await test.playlist(order)

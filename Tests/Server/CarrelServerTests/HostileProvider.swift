@@ -17,7 +17,7 @@ final class HostileProvider: Sendable {
     private let server: LoopbackServer
 
     struct State: Sendable {
-        /// What the token endpoint answers with.
+        /// The response of the token endpoint.
         var idToken = ""
         /// The key set.
         var keys = #"{"keys":[]}"#

@@ -14,7 +14,7 @@ import CarrelSubscription
 import CarrelXML
 import Testing
 
-/// Texts that strangers choose, through the calls and out again.
+/// Texts from untrusted clients, through the calls and back.
 struct `Hostile texts` {
     private static let fragments = [
         "<", ">", "&", "'", "\"", "]]>", "--", "<!--", "-->", "<![CDATA[", "<?xml?>", "&amp;", "&#0;", "&#x41;", "&lol;", "\u{0}",
@@ -28,7 +28,7 @@ struct `Hostile texts` {
         (0..<Int.random(in: 0...8, using: &generator)).map { _ in fragments.randomElement(using: &generator) ?? "" }.joined()
     }
 
-    /// What XML 1.0 can say of a text: characters that it has not are U+FFFD (§2.2).
+    /// A text as XML 1.0 can represent it: unsupported characters are U+FFFD (§2.2).
     private static func sayable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

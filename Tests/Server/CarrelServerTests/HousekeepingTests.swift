@@ -26,7 +26,7 @@ struct `What has expired` {
     private static let counters = SQL("SELECT count(*) FROM throttle")
     private static let networks = SQL("SELECT count(*) FROM sign_in_networks")
 
-    @Test func `is removed beside the requests, not in them`() async throws {
+    @Test func `is removed in the background, not in requests`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         let account = try await test.service.desk.create("alice", password: password, by: staff)
         func signIn() async throws {
@@ -65,8 +65,8 @@ struct `What has expired` {
         #expect(try await count(test, Self.counters) == 0, "the device's went with the right password, and no other counts it")
     }
 
-    /// What others than the reader of a request remember, with when it was written and what to call it: of each one row that is
-    /// over at the time of the test, one that is over a second later, and 1,100 that were over long ago.
+    /// Rows with an expiry, by name: of each, one row that expires at the time of the test, one that expires a second later, and
+    /// 1,100 that expired long ago.
     private static let memories: [(name: String, insert: SQL, count: SQL, life: Duration)] = [
         (
             "used sign-ins", SQL("INSERT INTO used_sign_ons (id_hash, expires_at) VALUES ($1, $2)"),
@@ -93,7 +93,7 @@ struct `What has expired` {
         ),
     ]
 
-    @Test func `is removed without anybody signing in, whatever remembered it`() async throws {
+    @Test func `is removed without any sign-in, in all caches`() async throws {
         let test = try await TestService()
         let now = test.clock.now
         for memory in Self.memories {
@@ -127,7 +127,7 @@ struct `What has expired` {
         // Networks' counters end after a minute; of the other two kinds, two each are kept.
         #expect(try await keeping.run() == 26)
         #expect(try await count(test, Self.counters) == 4)
-        // what is kept is of the last two
+        // entries of the last two are kept
         for guess in 1...4 {
             _ = try await test.ask("sign_in", ["username": "name 9", "password": "\(guess)"], from: "10.0.0.9")
         }
@@ -163,7 +163,7 @@ struct `A flood of counters of one kind` {
 }
 
 struct `A table that grows` {
-    /// Of what signing in, signing out and cleaning up ask of tables that grow.
+    /// The queries of signing in, signing out and cleaning up on growing tables.
     static let questions = [
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE device_id = $1"),
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE account_id = $1"),

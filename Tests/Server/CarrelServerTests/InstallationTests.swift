@@ -106,7 +106,7 @@ struct `An installation` {
         #expect(none == nil && fileID(test) == nil, "nothing is paired")
     }
 
-    @Test func `of an older version with media that no title names goes on once they are moved away`() async throws {
+    @Test func `of an older version with media that no title names continues once they are moved away`() async throws {
         let test = try await TestService(.silence)
         try await forget(in: test)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }

@@ -49,7 +49,7 @@ struct `Master keys of several homes` {
         return await service.router.respond(to: request).status.rawValue == 200
     }
 
-    /// What a home with these keys is refused with.
+    /// The error for a home with these keys.
     private func refusal(_ test: TestService, _ home: Home, _ keys: String) async throws -> String {
         elsewhere.write("other/master.key", Array(keys.utf8))
         do {
@@ -111,7 +111,7 @@ struct `Master keys of several homes` {
             #expect(refused.status == 409)
             #expect(refused.json["detail"]?.string?.contains(home.directory) == true, "\(refused.json)")
         }
-        // A running node that lacks it says so, and goes on.
+        // A running node that lacks it reports so, and continues.
         await #expect(throws: ServerError(.masterKey, "")) { try await there.nodes.beat() }
         #expect(try await canStream(there, order))
 

@@ -12,7 +12,7 @@ import CarrelStore
 import CarrelStreaming
 import Testing
 
-/// What watches over the server asks it.
+/// Requests of monitoring.
 @Suite(.onBothDatabases)
 struct `Health` {
     @Test func `is good while the server serves`() async throws {
@@ -101,7 +101,7 @@ struct `Metrics` {
         #expect(writes() == before)
     }
 
-    @Test func `are not kept from anybody by reports with too many values, which are refused`() async throws {
+    @Test func `stay readable despite reports with too many values, which are refused`() async throws {
         let test = try await TestService(.silence)
         let many = JSON.array([JSON](repeating: .array([]), count: 200_000))
         let refused = try await test.call(.post, "/v2/states", body: many)

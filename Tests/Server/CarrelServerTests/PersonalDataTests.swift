@@ -27,17 +27,17 @@ import CarrelWebAPI
 import Glibc
 import Testing
 
-/// What is known about a person: handed over in full, and forgotten.
+/// A person's data: exported in full, and erased.
 @Suite(.onBothDatabases)
 struct `Personal data` {
     private let operatorActor = AuditActor("operator")
-    /// What a search of the whole database finds nowhere once the person is forgotten.
+    /// Texts that do not occur in the whole database after the person's erasure.
     private let traces = [
         "Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7",
         "zebedee@provider", "zebedee-original-1", "Zebedee of Quuxville",
     ]
 
-    /// A service that asks a system upstream, too.
+    /// A service that queries an upstream system, too.
     private func service() async throws -> TestService {
         var upstream = ScriptedUpstream.shared.settings
         upstream.policy = .lastKnownGood(.seconds(86_400))
@@ -150,7 +150,7 @@ struct `Personal data` {
         }
     }
 
-    /// What all capabilities say of their tables.
+    /// The declarations of all capabilities about their tables.
     private static let declared = CarrelService.layers.reduce(into: [String: PersonalData.Treatment]()) { tables, capability in
         tables.merge(capability.tables) { first, _ in first }
     }
@@ -160,15 +160,15 @@ struct `Personal data` {
         let (names, declared) = (Set(tables.keys), Set(Self.declared.keys))
         #expect(names.subtracting(declared).isEmpty, "let a capability say what these tables hold about people")
         #expect(declared.subtracting(names).isEmpty, "a capability has tables that are not there")
-        // A row that points to an account, or to something of an account's, is about somebody.
+        // A row that points to an account, or to something of an account's, is about a person.
         let pointers: Set<String> = ["account_id", "account", "order_id", "device_id"]
         for (table, columns) in tables where !columns.isDisjoint(with: pointers) {
             #expect(Self.declared[table]?.member != nil, "\(table) holds something about people")
         }
     }
 
-    /// What the tables that outlive a person say, column by column: a new one is exported, and emptied by ``Erasure`` where it says
-    /// who it was, before it is written down here.
+    /// The columns of tables that outlive a person: a new column is exported, and cleared by ``Erasure`` if it identifies the
+    /// person, before it is listed here.
     @Test func `is known column by column where a row is kept`() async throws {
         let known: [String: Set<String>] = [
             "accounts": [
@@ -260,7 +260,7 @@ struct `Personal data` {
         #expect(try await test.send(.post, path, body: ["name": "Olga Owner"], peer: local).status == 200)
     }
 
-    @Test func `once forgotten, makes no account that anybody can open again`() async throws {
+    @Test func `once erased, creates no account that can be opened again`() async throws {
         let test = try await service()
         let (account, old, _) = try await person(test)
         try await test.service.erasure.erase(account.id, by: operatorActor)
@@ -280,7 +280,7 @@ struct `Personal data` {
         // What was sold stays to be looked up.
         let kept = try await test.call(.get, "/v1/orders/\(old.id)", peer: local)
         #expect(kept.json["account"]?.string?.hasPrefix("erased-") == true)
-        // Whoever has the name now is somebody else.
+        // The current owner of the name is another person.
         let order: JSON = ["account": .string(account.name), "title": .string(test.title.id)]
         #expect(try await test.send(.post, "/v1/orders", body: order, peer: local).status == 201)
         let namesake = try #require(try await test.service.accounts.find(named: account.name))
@@ -323,7 +323,7 @@ struct `Personal data` {
         #expect(!text.contains("argon2"), "no hash of the password")
     }
 
-    @Test func `of somebody else is not in the export, nor deleted`() async throws {
+    @Test func `of another person is neither exported nor deleted`() async throws {
         let test = try await service()
         let (account, _, _) = try await person(test)
         let bob = try await test.service.desk.create("Bob Else", by: operatorActor)
@@ -369,7 +369,7 @@ struct `Personal data` {
         let export = try await test.send(.get, "/admin/v1/accounts/\(account.id)/export", peer: local)
         #expect(export.status == 404)
 
-        // An app that was off line meanwhile tells nothing about the person any more.
+        // An app that was offline meanwhile reports nothing more about the person.
         let start = test.clock.now + .seconds(-60)
         let late: JSON = [
             [
@@ -385,7 +385,7 @@ struct `Personal data` {
             return
         }
         #expect(count > 5)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "account.erase"
         #expect(try await test.service.audit.list(filter).map(\.subject) == [account.id])
         let dump = try await dump(test)
@@ -393,7 +393,7 @@ struct `Personal data` {
         for trace in traces { #expect(!dump.contains(trace), "\(trace)") }
     }
 
-    @Test func `of somebody whom only a system upstream knows is handed over and forgotten by their name`() async throws {
+    @Test func `of an account known only to an upstream system is exported and erased by name`() async throws {
         let test = try await service()
         _ = try await test.ask("sign_in", ["username": "Zebedee Quux", "password": "right"])
         _ = try await test.ask("verify_subscription", ["token": "T-Zebedee Quux"])

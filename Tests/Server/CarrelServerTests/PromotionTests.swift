@@ -13,7 +13,7 @@ import CarrelServerTesting
 import CarrelSubscription
 import Testing
 
-/// What an admin or support prepares in a reader's account must not let them in once it is staff's.
+/// Access that an admin or support prepared in a reader's account must end when it becomes a staff account.
 @Suite(.onBothDatabases)
 struct `An account that becomes staff` {
     private let local = Peer.local(userID: 0)
@@ -114,7 +114,7 @@ struct `An account that becomes staff` {
         let identities = "/admin/v1/accounts/\(account.id)/identities"
         #expect(try await test.call(.post, identities, body: identity, peer: local).status == 201)
         _ = try await promote(account, to: "support", test)
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.about = account.id
         let actions = try await test.service.audit.list(filter).map(\.action)
         #expect(Set(actions) == ["account.create", "identity.link", "identity.unlink", "staff.role"])

@@ -129,7 +129,7 @@ struct `A restored backup` {
         await service.database.close()
     }
 
-    @Test func `carries over every table of players and licenses, except for those of minutes and the numbers that it raises`() {
+    @Test func `carries over every table of players and licenses, except for temporary tables and the numbers that it raises`() {
         let tables = [AuthorityCapability.tables, LicensingCapability.tables].flatMap(\.keys)
         let carried = Set(CarrelService.carriedTables.map(\.table))
         #expect(Set(tables).subtracting(carried) == ["link_codes", "rights_numbers"])
@@ -167,7 +167,7 @@ struct `A restored backup` {
         #expect(before.split(separator: "\n").allSatisfy { after.contains($0) }, "nothing is gone or changed")
     }
 
-    @Test func `with a log of its own beside it is refused, because its last changes are there`() async throws {
+    @Test func `with a separate log is refused, because its last changes are in the log`() async throws {
         let (test, backup) = try await makeTest()
         try await backUp(test, to: backup)
         await test.service.database.close()

@@ -8,7 +8,7 @@ import CarrelServerTesting
 import CarrelTesting
 import Testing
 
-/// What is refused at the addresses of the five calls before any of them is asked, over a real socket.
+/// Requests to the five calls that the server itself refuses, over a real socket.
 @Suite(.serialized) struct `A refusal by the server itself` {
     /// Runs `body` with the port of a server of the service.
     private func withServer(_ body: (UInt16) async throws -> Void) async throws {
@@ -85,8 +85,9 @@ import Testing
         }
     }
 
-    /// What does not fit is answered by libmicrohttpd alone, which sends no fields but its own and ends the connection. When a
-    /// newer version says more, this test says so. Below that, Carrel refuses what would leave no room for the head of a response.
+    /// Oversized requests are refused by libmicrohttpd alone, which sends only its own fields and closes the connection. This
+    /// test detects a newer version that sends more. Below that size, Carrel refuses requests that would leave no room for the
+    /// head of a response.
     @Test func `comes from the library below where a line or the fields do not fit`() async throws {
         try await withServer { port in
             let (line, field) = (String(repeating: "x", count: 17_000), String(repeating: "y", count: 16_000))

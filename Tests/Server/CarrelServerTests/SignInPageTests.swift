@@ -47,7 +47,7 @@ struct `The doors` {
         try await test.send(.get, "/v1/shelf", headers: ["Cookie": cookie]).status
     }
 
-    @Test func `let in whoever has name and password, and lead back to where they wanted to go`() async throws {
+    @Test func `signs in users with name and password, and leads back to the requested page`() async throws {
         let (test, _) = try await service()
         let asked = try await test.send(.get, "/listen/some-order")
         #expect(asked.status == 401)
@@ -171,7 +171,7 @@ struct `The doors` {
             #expect(try await test.send(.get, used).status == 403)
             #expect(try await post(test, used, [("password", password), ("again", password)]).status == 403)
         }
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.action = "account.password"
         #expect(try await test.service.audit.list(filter).first?.reason == "reset")
     }
@@ -195,8 +195,8 @@ struct `The doors` {
 
     // MARK: Links that sign in
 
-    private func audit(_ test: TestService, _ action: String) async throws -> [Audit.Entry] {
-        var filter = Audit.Filter()
+    private func audit(_ test: TestService, _ action: String) async throws -> [AuditEntry] {
+        var filter = AuditFilter()
         filter.action = action
         return try await test.service.audit.list(filter)
     }
@@ -204,7 +204,7 @@ struct `The doors` {
     @Test func `sign in by a link only who presses the button, once`() async throws {
         let (test, account) = try await service()
         let path = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: account))"
-        // as it is opened from a mail program, and by those that only look
+        // opened from a mail program, and by link previews
         let mail: HTTPFields = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
         for method in [HTTPMethod.head, .get, .get] {
             let look = try await test.send(method, path, headers: mail)

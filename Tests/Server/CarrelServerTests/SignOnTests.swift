@@ -100,7 +100,7 @@ struct `Signing in at a provider` {
         case unknownKey, none, symmetric, notJSON
     }
 
-    @Test func `believes no token that lies`() async throws {
+    @Test func `rejects forged tokens`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider)
         try await provider.makeKey("second")
@@ -190,7 +190,7 @@ struct `Signing in at a provider` {
         #expect(try await other.back().status == 403)
     }
 
-    @Test func `believes no answer of another issuer`() async throws {
+    @Test func `rejects the response of another issuer`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider)
         let visit = try await SignOnVisit(test)
@@ -247,7 +247,7 @@ struct `Signing in at a provider` {
         #expect(![alice.id, owner.id, taken.id].contains(account.id))
     }
 
-    @Test func `lets in whom the operator linked, and nobody else where accounts are not created`() async throws {
+    @Test func `signs in linked users, and no others if accounts are not created`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider) { $0.createsAccounts = false }
         #expect(try await Self.signIn(test, provider).status == 403)
@@ -313,7 +313,7 @@ struct `Signing in at a provider` {
         #expect(!found.hasPlan && found.role == .admin)
         test.clock.advance(by: .seconds(2))
         #expect(await test.opening(pair, "issue-1") != .opens, "what the group gave is over")
-        var filter = Audit.Filter()
+        var filter = AuditFilter()
         filter.actor = found.account.id
         let entries = try await test.service.audit.list(filter).filter { $0.action.hasPrefix("subscription.") }
         #expect(
@@ -330,7 +330,7 @@ struct `Signing in at a provider` {
         #expect(!later.hasCurrentSubscription(at: test.clock.now), "nobody came to say that they are still in the group")
     }
 
-    @Test func `of somebody whom a group makes staff ends the ways in that others prepared`() async throws {
+    @Test func `of a user whom a group makes staff ends access that others prepared`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider) { $0.roles = ["staff": .support] }
         let account = try #require(try await Self.account(test, try await Self.signIn(test, provider).headers))
@@ -347,13 +347,13 @@ struct `Signing in at a provider` {
         #expect(left.count == 1 && left.first?["subject"] != "mallory")
         #expect(try await StaffPage(test: test).signedIn(account.name).status == 401)
         #expect(try await test.send(.get, "/reset/\(reset)").status != 200)
-        // The identity that the account was created with is the person's, whoever promotes.
+        // The identity that the account was created with remains the person's after any promotion.
         try await test.service.staff.setRole(.reader, of: account, by: .operator)
         try await test.service.staff.setRole(.admin, of: account, by: .operator)
         #expect(try await test.call(.get, path, peer: .local(userID: 0)).json["identities"]?.array?.count == 1)
     }
 
-    @Test func `of staff on the way to the administrator's page opens that too, where nobody can listen`() async throws {
+    @Test func `of staff from the administrator's page opens that too, on a confidential connection`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider) { $0.roles = ["staff": .support] }
         let (near, far) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))
@@ -373,7 +373,7 @@ struct `Signing in at a provider` {
         #expect(try await status() == 401, "who has left the group is out at once after the next sign-in")
     }
 
-    @Test func `reads no endless answer, and speaks with nobody whose certificate it does not trust`() async throws {
+    @Test func `refuses endless responses, and untrusted certificates`() async throws {
         let provider = try await HostileProvider()
         provider.change { $0.description["service_documentation"] = .string(String(repeating: "x", count: 256 << 10)) }
         let test = try await Self.service(provider)
@@ -427,7 +427,7 @@ struct `Signing in at a provider` {
         #expect(try await test.send(.get, "/sign-in/oidc").status == 303)
     }
 
-    @Test func `believes no description of somebody else, and follows no redirect`() async throws {
+    @Test func `rejects another issuer's metadata, and follows no redirect`() async throws {
         for (name, value) in [
             ("issuer", "https://login.example.org"), ("token_endpoint", "http://192.0.2.1/token"),
             ("jwks_uri", "file:///etc/passwd"),

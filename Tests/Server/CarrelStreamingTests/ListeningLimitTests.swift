@@ -40,8 +40,8 @@ struct `What the interval log takes` {
         return history["intervals"]?.array?.compactMap { $0["endPosition"]?.int } ?? []
     }
 
-    @Test func `is so much of each order, the newest`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `is limited to the newest intervals of each order`() async throws {
+        let test = try await TestService(.silence, with: .listening)
         let (order, other) = (try await test.order(), try await test.order())
         let start = test.clock.now - .milliseconds(1_000_000)
         let log = Listening(database: test.service.database, clock: test.clock, kept: 40)
@@ -62,7 +62,7 @@ struct `What the interval log takes` {
     }
 
     @Test func `of an order that has ended is what comes within ninety days`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let heard = test.clock.now - .milliseconds(60_000)
         _ = try await test.service.orders.revoke(order.id)
@@ -78,7 +78,7 @@ struct `What the interval log takes` {
     }
 
     @Test func `is read page by page`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let now = test.clock.now
         // Many end at the same instant, as after the report of a device whose clock is ahead.
@@ -101,8 +101,8 @@ struct `What the interval log takes` {
         }
     }
 
-    @Test func `needs no media, and nobody else's order`() async throws {
-        let test = try await TestService(.silence) { $0.stream.access = .session }
+    @Test func `needs no media, and no other user's order`() async throws {
+        let test = try await TestService(.silence, with: .listening) { $0.stream.access = .session }
         let (order, bobs) = (try await test.order(), try await test.order(.init(account: "bob", titleID: test.title.id)))
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         let headers: HTTPFields = ["Authorization": "Bearer \(try await test.service.accounts.issueSession(for: account))"]

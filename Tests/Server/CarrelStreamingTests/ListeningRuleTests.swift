@@ -11,7 +11,7 @@ import CarrelServerTesting
 import CarrelStreaming
 import Testing
 
-/// What holds between listeners, orders and time, as a client sees it at the routes.
+/// The rules of listeners, orders and time, as visible at the routes.
 @Suite(.onBothDatabases)
 struct `A listener` {
     private func element(_ order: String, from start: Instant, _ position: Int64) -> JSON {
@@ -24,7 +24,7 @@ struct `A listener` {
 
     @Test(arguments: ["segment", "states"])
     func `keeps a place by segments and by reports, too`(by means: String) async throws {
-        let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
+        let test = try await TestService(.silence, with: .listening) { $0.stream.concurrency = 1 }
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let key = test.path(of: playlist.key)
@@ -44,7 +44,7 @@ struct `A listener` {
     }
 
     @Test func `counts for the account where accounts are asked for, whatever the order`() async throws {
-        let test = try await TestService(.silence) {
+        let test = try await TestService(.silence, with: .listening) {
             $0.stream.access = .session
             $0.stream.concurrency = 1
         }
@@ -70,7 +70,7 @@ struct `A listener` {
     }
 
     @Test func `has addresses that live twice as long as the title`() async throws {
-        let test = try await TestService(.silence) { $0.stream.ticketLife = 1000 }
+        let test = try await TestService(.silence, with: .listening) { $0.stream.ticketLife = 1000 }
         let segment = try await test.playlist(try await test.order()).segments[0]
         test.clock.advance(by: .seconds(1199))
         #expect(try await test.send(.get, segment).status == 200, "the title plays for ten minutes")
@@ -79,7 +79,7 @@ struct `A listener` {
     }
 
     @Test func `gets playlists that may be compressed, and segments that may not`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         func response(_ target: String) async throws -> HTTPResponse {
             await test.service.router.respond(
@@ -92,7 +92,7 @@ struct `A listener` {
 
     @Test(arguments: ["return", "revoke"])
     func `may report what began before the order was taken back, and no more`(verb: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let before = test.clock.now - .milliseconds(10_000)
         _ = try await test.call(.post, "/v1/orders/\(order.id)/\(verb)", peer: .local(userID: 0))
@@ -108,7 +108,7 @@ struct `A listener` {
 
     /// Clocks ahead of the server's are the exception: how far they are cut back depends on when their report comes.
     @Test func `ends at the same place whenever reports come`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let start = test.clock.now - .milliseconds(3_600_000)
         let starts = (0..<20).map { start + .milliseconds(Int64($0) * 60_000 % 700_000 + Int64($0)) }
         var outcomes: Set<String> = []

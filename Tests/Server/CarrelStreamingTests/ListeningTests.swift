@@ -21,7 +21,7 @@ struct `The interval log` {
     }
 
     @Test func `takes the example of the guide and answers with the guide's names`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let report: JSON = [
             [
@@ -41,7 +41,7 @@ struct `The interval log` {
     }
 
     @Test func `has no position before the first report, and does not say whether an order exists`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         #expect(try await test.call(.get, "/v2/states/latest/\(order.id)").json["code"] == "listening.none")
         let unknown = try await test.call(.get, "/v2/states/latest/106d9ba0-125c-4b44-a410-2889d53f42bd")
@@ -50,7 +50,7 @@ struct `The interval log` {
     }
 
     @Test func `keeps the good elements of a report and names each bad one`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let now = test.clock.now.milliseconds
         let order = try await test.order()
         let answer = try await test.call(
@@ -78,7 +78,7 @@ struct `The interval log` {
 
     /// A position at the very end of its type, next to one in milliseconds, once ended the server.
     @Test func `refuses numbers at the ends of their types and stays alive`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let now = test.clock.now.milliseconds
         let extremes = ["-9223372036854775808", "9223372036854775807", "-1e308", "1e308", "1e999", "-0.0"]
@@ -108,7 +108,7 @@ struct `The interval log` {
     }
 
     @Test func `takes what began before an order ended and nothing that began after`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let end = test.clock.now + .milliseconds(60_000)
         let order = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: end))
         test.clock.set(end + .milliseconds(3_600_000))
@@ -126,7 +126,7 @@ struct `The interval log` {
     }
 
     @Test func `a clock in the future cannot pin the position`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let now = test.clock.now.milliseconds
         let far = now + 5 * 365 * 24 * 3_600_000
@@ -140,7 +140,7 @@ struct `The interval log` {
     }
 
     @Test func `keeps a place across orders of the same title`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let now = test.clock.now
         let first = try await test.order(
             .init(account: "alice", titleID: test.title.id, kind: .loan, end: now + .milliseconds(1000))
@@ -159,7 +159,7 @@ struct `The interval log` {
 
     /// Whatever the order of arrival, however split and repeated: every server ends with the same latest place and the same log.
     @Test func `converges under any order of arrival`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let keys = ["startUtc", "endUtc", "startPosition", "endPosition"]
         func particulars(_ position: Int64) -> [(String, [JSON])] {
             [

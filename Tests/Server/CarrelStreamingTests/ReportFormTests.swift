@@ -37,7 +37,7 @@ struct `Reports as existing apps write them` {
         #"{"ID":"ORDER","startUTC":"2026-01-15T20:58:53+02:00","EndUTC":"2026-01-15T18:58:58.000","StartPosition":"415.9","EndPosition":"4.2e2"}"#,
     ])
     func `are taken with members in any case, numbers as strings, and times without a zone`(_ element: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let answer = try await post(test, "[\(element.replacing("ORDER", with: order.id.uppercased()))]")
         #expect(answer.json == ["accepted": 1, "duplicates": 0, "rejected": []], "\(answer.json)")
@@ -46,7 +46,7 @@ struct `Reports as existing apps write them` {
     }
 
     @Test func `are taken as text/json and with a byte order mark`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         for type in ["text/json", "text/json; charset=utf-8", "application/json; charset=utf-8"] {
             let answer = try await post(test, "\u{feff}[]", type: type)
             #expect(answer.status == 200, "\(type)")
@@ -75,7 +75,7 @@ struct `Reports as existing apps write them` {
     ])
     func `are refused with the name of the member that is malformed`(_ good: String, _ bad: String, _ member: String) async throws
     {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let element =
             #"{"id":"ORDER","startUtc":"2026-01-15T18:58:53Z","endUtc":"2026-01-15T18:58:58Z","startPosition":415,"endPosition":420}"#
@@ -85,7 +85,7 @@ struct `Reports as existing apps write them` {
     }
 
     @Test func `place the listener at the end where they say that it was passed`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let now = test.clock.now
         func report(_ from: Int, _ to: Int, _ particulars: String = "") async throws -> JSON {
@@ -105,8 +105,8 @@ struct `Reports as existing apps write them` {
     }
 
     @Test(arguments: [0, 30])
-    func `are taken so many days after the end as listening.late-days says`(_ days: Int) async throws {
-        let test = try await TestService(.silence) { $0.lateDays = days }
+    func `are accepted for listening.late-days days after the end`(_ days: Int) async throws {
+        let test = try await TestService(.silence, with: .listening) { $0.lateDays = days }
         let order = try await test.order()
         let heard = test.clock.now - .seconds(60)
         _ = try await test.service.orders.revoke(order.id)
@@ -123,8 +123,8 @@ struct `Reports as existing apps write them` {
         #expect(try await report(2) == "order-ended")
     }
 
-    @Test func `say nothing of the time before an order starts`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `omit the time before an order starts`() async throws {
+        let test = try await TestService(.silence, with: .listening)
         let start = test.clock.now + .seconds(3600)
         let order = try await test.order(
             .init(account: "alice", titleID: test.title.id, kind: .loan, start: start, end: start + .seconds(86_400))
@@ -146,7 +146,7 @@ struct `Reports as existing apps write them` {
 
     @Test(arguments: ["/Sample.ashx?isbn=", "/sample.ashx?isbn=", "/sample.ashx?ISBN=", "/Sample.ashx?Isbn="])
     func `and samples are found in either case`(_ path: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let answer = try await test.send(.get, path + TestService.isbn)
         #expect(answer.status == 200 && answer.headers["Content-Type"] == "audio/mpeg")
     }

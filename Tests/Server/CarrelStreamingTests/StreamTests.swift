@@ -15,7 +15,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `Streaming of orders` {
     @Test func `a playlist is the same on every request of its kind`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         for query in ["", "?offline=true", "?offline=true&mediaPlaylist=true", "?mediaPlaylist=true", "?format=packed"] {
             let first = try await test.playlist(order, query: query).text
@@ -26,7 +26,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `offline names the key by the scheme that apps intercept, and swapping it back gives the key`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let online = try await test.playlist(order)
         let offline = try await test.playlist(order, query: "?offline=true")
@@ -42,7 +42,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `segments decrypt under the order's key to what was ingested`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let playlist = try await test.playlist(order, query: "?format=packed")
         #expect(playlist.segments.count == 60)
@@ -58,13 +58,13 @@ struct `Streaming of orders` {
     }
 
     @Test func `every order has a key of its own`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let (first, second) = (try await test.playlist(try await test.order()), try await test.playlist(try await test.order()))
         #expect(try await test.key(of: first.key) != (try await test.key(of: second.key)))
     }
 
     @Test func `a range of a segment is that range of it`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let path = try await test.playlist(try await test.order()).segments[3]
         let whole = try await test.send(.get, path)
         for range in ["bytes=0-0", "bytes=100-999", "bytes=70000-", "bytes=-17"] {
@@ -88,7 +88,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `tickets are for one order and one purpose, and die`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let (order, other) = (try await test.order(), try await test.order())
         let playlist = try await test.playlist(order)
         let stranger = playlist.segments[0].replacing(order.id, with: other.id)
@@ -101,8 +101,8 @@ struct `Streaming of orders` {
     }
 
     @Test(arguments: ["revoke", "return"])
-    func `an order that has ended stops at once, whatever its tickets say`(verb: String) async throws {
-        let test = try await TestService(.silence)
+    func `an order that has ended stops immediately, whatever its tickets contain`(verb: String) async throws {
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         #expect(try await test.send(.get, playlist.segments[1]).status == 200)
@@ -116,7 +116,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `a loan lives from its start to its end, to the millisecond`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let (start, end) = (test.clock.now + .milliseconds(60_000), test.clock.now + .milliseconds(120_000))
         let order = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, start: start, end: end))
         let path = "/v1/stream/hls/\(order.id)/playlist.m3u8"
@@ -133,7 +133,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `more listeners than the limit are told when to come back`() async throws {
-        let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
+        let test = try await TestService(.silence, with: .listening) { $0.stream.concurrency = 1 }
         let playlist = try await test.playlist(try await test.order())
         let path = test.path(of: playlist.key)
         let (home, away) = (Peer.network(address: "192.0.2.1", port: 1), Peer.network(address: "198.51.100.1", port: 1))
@@ -148,8 +148,8 @@ struct `Streaming of orders` {
         #expect(try await test.send(.get, playlist.segments[0], peer: home).status == 200)
     }
 
-    @Test func `asking what is there is not listening`() async throws {
-        let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
+    @Test func `a state query is not listening`() async throws {
+        let test = try await TestService(.silence, with: .listening) { $0.stream.concurrency = 1 }
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let key = test.path(of: playlist.key)
@@ -162,7 +162,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `an order id that never was looks like one that is not yours`() async throws {
-        let test = try await TestService(.silence) { $0.stream.access = .session }
+        let test = try await TestService(.silence, with: .listening) { $0.stream.access = .session }
         let order = try await test.order()
         let never = "106d9ba0-125c-4b44-a410-2889d53f42bd"
         for file in [
@@ -208,7 +208,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `apps write parameters in their own way`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let order = try await test.order()
         let expected = try await test.playlist(order, query: "?offline=true").text
         #expect(expected.contains("offline://"))
@@ -223,7 +223,7 @@ struct `Streaming of orders` {
     }
 
     @Test func `a revoked order shows neither chapters nor cover, one that has ended by itself still does`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let end = test.clock.now + .seconds(60)
         let loan = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: end))
         let (revoked, cancelled) = (try await test.order(), try await test.order())
@@ -239,8 +239,8 @@ struct `Streaming of orders` {
         #expect(try await test.send(.get, "/v1/stream/hls/\(loan.id)/chapters.json").status == 200)
     }
 
-    @Test func `keys rotate every so many segments where that is configured`() async throws {
-        let test = try await TestService(.silence) { $0.stream.keyRotation = 25 }
+    @Test func `keys rotate every configured number of segments`() async throws {
+        let test = try await TestService(.silence, with: .listening) { $0.stream.keyRotation = 25 }
         let order = try await test.order()
         let text = try await test.playlist(order, query: "?format=packed").text
         let lines = text.split(separator: "\n")
@@ -258,7 +258,7 @@ struct `Streaming of orders` {
 
     @Test(arguments: ["0.tss", "00.ts", "60.ts", "-1.ts", "0", ".ts", "0.ts.ts", "9999999999.ts"])
     func `a file that is not there is not found`(file: String) async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: .listening)
         let path = try await test.playlist(try await test.order()).segments[0]
         let status = try await test.send(.get, path.replacing("/0.ts", with: "/\(file)")).status
         #expect(status == 404)

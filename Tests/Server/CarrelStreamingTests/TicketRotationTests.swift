@@ -31,7 +31,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `change without a playlist that changes in its window or a ticket that dies early`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         let first = try await test.playlist(order)
         #expect(signer(first) == 1)
@@ -56,7 +56,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `are forgotten when their last ticket has died, and not before`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         let day = StreamSettings().ticketLife
         _ = try await rotate(test)
@@ -81,8 +81,8 @@ struct `Ticket secrets` {
         #expect(try await rotate(test).key == 3, "an id is not used again soon")
     }
 
-    @Test func `end every ticket at once after a leak`() async throws {
-        let test = try await TestService(.silence)
+    @Test func `end every ticket immediately after a leak`() async throws {
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         let before = try await test.playlist(order)
         let rotated = try await rotate(test, "?atOnce=true")
@@ -97,7 +97,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `that another process made are known within a minute, before they sign`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         let other = try await test.another()
         _ = try await other.tickets.rotate(atOnce: false, by: .operator)
@@ -110,7 +110,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `that were replaced immediately are not used any longer because a read fails`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         let failing = FailingDatabase(test.service.database)
         let service = try await CarrelService.open(test.service.home, database: failing, clock: test.clock)
@@ -132,7 +132,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `survive a restart and a rotation of the master key`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         let order = try await test.order()
         _ = try await rotate(test)
         let before = try await test.playlist(order)
@@ -146,12 +146,12 @@ struct `Ticket secrets` {
     }
 
     @Test func `are an administrator's to change`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         #expect(try await test.call(.post, "/admin/v1/ticket-key/rotate").status == 401)
     }
 
     @Test func `never share an id: when all are in use, that is said`() async throws {
-        let test = try await TestService(.silence)
+        let test = try await TestService(.silence, with: [.streaming, .administration])
         for id in 2...255 { #expect(try await test.service.tickets.rotate(atOnce: false, by: .operator).id == UInt8(id)) }
         await #expect(throws: ServerError(.conflict, "")) {
             _ = try await test.service.tickets.rotate(atOnce: false, by: .operator)

@@ -14,7 +14,7 @@ import CarrelTesting
 import CarrelWorks
 import Testing
 
-/// What goes with a title's sound: chapters, cover, and the place where its listener was.
+/// The parts of a title in addition to its audio: chapters, cover, and the listener's position.
 @Suite(.onBothDatabases)
 struct `An order's chapters and cover` {
     private static let picture: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array("a front".utf8)
@@ -46,7 +46,7 @@ struct `An order's chapters and cover` {
         #expect(list.map { $0["chapter"]?.int } == [1, 2, 3])
         #expect(list.map { $0["titles"]?.array?.first?["title"]?.string } == ["from 0 & on", "from 4 & on", "from 9 & on"])
         #expect(list.map { $0["titles"]?.array?.first?["language"]?.string } == ["da", "da", "da"])
-        // The encoder says that it put 576 samples in front, and a decoder lags 529 behind.
+        // The encoder declares 576 samples in front, and a decoder lags by 529.
         let delay = 1105.0 / 44_100
         for (chapter, start) in zip(list, [0.0, 4, 9]) {
             #expect(abs((chapter["start-time"]?.double ?? -1) - start - delay) < 0.0001, "in the stream's own time")

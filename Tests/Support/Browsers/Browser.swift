@@ -18,8 +18,8 @@ package final class Browser: Sendable {
         self.options = options
     }
 
-    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage, cache and
-    /// permissions. When it is not installed the test is skipped and says so.
+    /// Starts a browser, or takes one that another test closed: with a fresh tab, and without that test's cookies, storage, cache
+    /// and permissions. When it is not installed the test is skipped and says so.
     ///
     /// - Parameters:
     ///   - kind: which one.
@@ -37,7 +37,8 @@ package final class Browser: Sendable {
         return Browser(kind, driver, options)
     }
 
-    /// Leaves the page, and keeps the browser for the next test. A test that does not come here, because it failed, ends the browser.
+    /// Leaves the page, and keeps the browser for the next test. A test that does not come here, because it failed, ends the
+    /// browser.
     package func close() async {
         await IdleBrowsers.keep(driver, kind, options)
     }
@@ -62,7 +63,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.refresh)
     }
 
-    /// Where the page is.
+    /// The page's URL.
     package var url: String {
         get async throws { try await driver.perform(.currentURL).string ?? "" }
     }
@@ -77,8 +78,8 @@ package final class Browser: Sendable {
     /// Runs the body of a function in the page and returns what it returns; a promise is awaited.
     ///
     /// - Parameters:
-    ///   - body: such as `return document.title`. It assigns to the page's variables as `window.name`: a bare name stays its own in
-    ///     Firefox.
+    ///   - body: such as `return document.title`. It assigns to the page's variables as `window.name`: a bare name stays its own
+    ///     in Firefox.
     ///   - arguments: what it finds in `arguments`.
     /// - Returns: the result; null where there is none.
     /// - Throws: ``BrowserError`` with `javascript error` when it throws.
@@ -126,7 +127,7 @@ package final class Browser: Sendable {
     /// Does something inside a frame of the page, as if the document in it were the page; then everything is in the page again.
     ///
     /// - Parameters:
-    ///   - selector: of the frame.
+    ///   - selector: the frame's selector.
     ///   - body: what is done there.
     /// - Returns: what `body` returns.
     /// - Throws: ``BrowserError``, or what `body` throws.
@@ -149,7 +150,7 @@ package final class Browser: Sendable {
         try await script("return document.querySelector(arguments[0]) !== null", .string(selector)).bool == true
     }
 
-    /// The text of the first element selected, as it is shown.
+    /// The text of the first element selected, as displayed.
     package func text(_ selector: String) async throws -> String {
         try await script("return document.querySelector(arguments[0]).innerText", .string(selector)).string ?? ""
     }
@@ -159,7 +160,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.click(find(selector)))
     }
 
-    /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are no characters.
+    /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are not characters.
     package func type(_ text: String, into selector: String) async throws {
         _ = try await driver.perform(.sendKeys(find(selector), text))
     }
@@ -169,7 +170,7 @@ package final class Browser: Sendable {
         _ = try await driver.perform(.clear(find(selector)))
     }
 
-    /// Presses and releases keys one after the other where the focus is; those in `holding` are down meanwhile.
+    /// Presses and releases keys one after another where the focus is; those in `holding` are down meanwhile.
     package func press(_ keys: String..., holding: [String] = []) async throws {
         func action(_ kind: String, _ key: String) -> JSON { ["type": .string(kind), "value": .string(key)] }
         let strokes = keys.flatMap { [action("keyDown", $0), action("keyUp", $0)] }
@@ -188,7 +189,7 @@ package final class Browser: Sendable {
 
     // MARK: - looks
 
-    /// What is seen, as PNG.
+    /// A screenshot as PNG.
     ///
     /// - Parameter isWhole: the page from top to bottom instead of the window.
     /// - Returns: the file's bytes.
@@ -201,11 +202,11 @@ package final class Browser: Sendable {
         return bytes
     }
 
-    /// What would come out of a printer, with print media emulated, as PDF.
+    /// The printed page, with print media emulated, as PDF.
     ///
     /// - Parameters:
-    ///   - width: of the paper without margins, in CSS pixels.
-    ///   - height: the same.
+    ///   - width: the width of the paper without margins, in CSS pixels.
+    ///   - height: the height of the paper without margins, in CSS pixels.
     /// - Returns: the file's bytes.
     /// - Throws: ``BrowserError``.
     package func printed(width: Int, height: Int) async throws -> [UInt8] {
@@ -217,7 +218,7 @@ package final class Browser: Sendable {
         return bytes
     }
 
-    /// What standard base 64 stands for; nil for nothing and for what is none.
+    /// Decodes standard base 64; nil if empty or invalid.
     private static func bytes(_ value: JSON) -> [UInt8]? {
         let text = (value.string ?? "").filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
         return Base64URL.decode(String(text)).flatMap { $0.isEmpty ? nil : $0 }
@@ -238,7 +239,7 @@ package final class Browser: Sendable {
         try await driver.setViewport(width: width, height: height)
     }
 
-    /// What pages wrote to the console, and errors nobody caught, since the last call.
+    /// Console messages and uncaught errors of pages since the last call.
     package func messages() async throws -> [BrowserMessage] {
         try await driver.messages()
     }

@@ -2,7 +2,7 @@
 
 import CarrelJSON
 
-/// What carries commands to one browser.
+/// A connection that sends commands to one browser.
 protocol BrowserDriver: AnyObject, Sendable {
     /// Does it, and returns the `value` of the result.
     func perform(_ command: WebDriverCommand) async throws -> JSON
@@ -12,14 +12,14 @@ protocol BrowserDriver: AnyObject, Sendable {
     func addStartScript(_ body: String) async throws
     /// The page from top to bottom as PNG, in base 64.
     func fullScreenshot() async throws -> JSON
-    /// What pages wrote to the console, and errors nobody caught, since the last call.
+    /// Console messages and uncaught errors of pages since the last call.
     func messages() async throws -> [BrowserMessage]
     /// Closes the page, with all that it does, and opens a fresh tab.
     ///
-    /// - Throws: ``BrowserError``, also where the browser is not to be used again.
+    /// - Throws: ``BrowserError``, also if the browser is not to be used again.
     func leavePage() async throws
-    /// Deletes cookies, storage, cache, granted permissions and what pages logged, and shows the tab in its first size and as these
-    /// options say.
+    /// Deletes cookies, storage, cache, granted permissions and what pages logged, and shows the tab in its first size and as
+    /// these options say.
     func clearData(_ options: BrowserOptions) async throws
     /// Ends the browser.
     func quit() async

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a browser refused to do, or why it could not be driven.
+/// A failed command of a browser, or of its driver.
 package struct BrowserError: Error, CustomStringConvertible {
     /// The error code of WebDriver (§6.6), such as `no such element`; `timeout` also for conditions that did not come about, and
     /// `disconnected` when the browser is gone.
     package let code: String
-    /// What it said about it.
+    /// The browser's message.
     package let message: String
 
     init(_ code: String, _ message: String) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A key that is no character, by its code point in WebDriver (§17.4.2).
+/// A key that is not a character, by its code point in WebDriver (§17.4.2).
 package enum BrowserKey {
     package static let backspace = "\u{E003}"
     package static let tab = "\u{E004}"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One line of a page's console, or an error nobody caught.
+/// One line of a page's console, or an uncaught error.
 package struct BrowserMessage: Sendable, CustomStringConvertible {
     /// Whether it is an error: uncaught, logged as one, or a resource that could not be loaded or was refused by a policy.
     package let isError: Bool

@@ -2,18 +2,18 @@
 
 /// How a browser is started.
 package struct BrowserOptions: Sendable, Equatable {
-    /// What pages see as `prefers-color-scheme`.
+    /// The value of `prefers-color-scheme`.
     package enum ColorScheme: String, Sendable {
         case light
         case dark
     }
 
     package var colorScheme: ColorScheme
-    /// What pages see as `prefers-reduced-motion`.
+    /// Whether `prefers-reduced-motion` is set.
     package var reducesMotion: Bool
-    /// Host names that lead to 127.0.0.1. Unlike `localhost` they are no secure context over plain HTTP.
+    /// Host names that lead to 127.0.0.1. Unlike `localhost` they are not a secure context over plain HTTP.
     package var loopbackNames: [String]
-    /// Whether certificates that nobody trusts are accepted.
+    /// Whether untrusted certificates are accepted.
     package var acceptsAnyCertificate: Bool
     /// Whether the machine seems to have nothing to play sound through. Firefox only.
     package var lacksSound: Bool
@@ -35,7 +35,7 @@ package struct BrowserOptions: Sendable, Equatable {
         self.lacksSound = lacksSound
     }
 
-    /// Whether a browser that runs with these options can go on with others: Chromium takes what pages see of colors and motion later.
+    /// Whether a browser that runs with these options can switch to others: Chromium can change colors and motion later.
     func startsLike(_ other: BrowserOptions, _ kind: BrowserKind) -> Bool {
         guard kind == .chromium else { return self == other }
         var same = other

@@ -5,7 +5,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 
-/// Chromium behind chromedriver (W3C WebDriver over HTTP).
+/// Chromium with chromedriver (W3C WebDriver over HTTP).
 final class ChromeDriver: BrowserDriver {
     private let process: BackgroundProcess
     private let profile: TemporaryDirectory
@@ -24,7 +24,7 @@ final class ChromeDriver: BrowserDriver {
             do {
                 line = try await process.waitForLine(containing: "started successfully on port", timeout: .seconds(60))
             } catch {
-                // the port that is free for IPv4 may be taken for IPv6: then it ends at once
+                // a port that is free for IPv4 may be taken for IPv6: then it exits immediately
                 triesLeft -= 1
                 guard triesLeft > 0, "\(error)".contains("Address already in use") else { throw error }
                 continue
@@ -154,7 +154,7 @@ final class ChromeDriver: BrowserDriver {
     }
 }
 
-/// What a browser is told of this machine: nothing of the home directory of whoever runs the tests.
+/// The environment of a browser, without the home directory of the test's user.
 func browserEnvironment(home: String) -> [String: String] {
     [
         "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "XDG_RUNTIME_DIR": home, "LANG": "C.UTF-8",

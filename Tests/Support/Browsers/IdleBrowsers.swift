@@ -3,7 +3,8 @@
 import CarrelThreads
 import Glibc
 
-/// Browsers that a test closed, for the next that wants one with the same options: a start takes seconds. At most one of each kind.
+/// Browsers that a test closed, for the next that wants one with the same options: a start takes seconds. At most one of each
+/// kind.
 enum IdleBrowsers {
     private struct Idle {
         let driver: any BrowserDriver
@@ -27,7 +28,7 @@ enum IdleBrowsers {
 
     /// Takes the kept browser of a kind. One that runs with other options, or cannot be cleared, ends.
     ///
-    /// - Returns: the browser, as after a start; nil where none is left.
+    /// - Returns: the browser, as after a start; nil if none is left.
     static func take(_ kind: BrowserKind, _ options: BrowserOptions) async -> (any BrowserDriver)? {
         guard let kept = idle.withLock({ $0.removeValue(forKey: kind) }) else { return nil }
         do {

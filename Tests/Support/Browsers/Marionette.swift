@@ -91,7 +91,7 @@ final class Marionette: BrowserDriver {
         return thrown + consoleLines()
     }
 
-    /// What pages logged: Firefox writes it to its standard output, `console.LEVEL: "text"` a line.
+    /// Console messages of pages: Firefox writes them to its standard output, `console.LEVEL: "text"` a line.
     private func consoleLines() -> [BrowserMessage] {
         let lines = process.output.split(separator: "\n").filter { $0.hasPrefix("console.") }
         let fresh = consoleLinesSeen.withLock { seen in

@@ -2,7 +2,7 @@
 
 import CarrelJSON
 
-/// The preferences of a Firefox that is quiet, plays without asking, and calls nobody.
+/// The preferences of a Firefox that is quiet, plays without a prompt, and sends no background requests.
 enum MarionettePreferences {
     private static let quiet: [(String, JSON)] = [
         ("marionette.port", 0),

@@ -2,7 +2,8 @@
 
 import CarrelThreads
 
-/// RSA keys that one directory uses. Others may use them when it is gone, never beside it: keys of two live directories differ.
+/// RSA keys that one directory uses. Others may reuse them when it is gone, never at the same time: keys of two live directories
+/// differ.
 final class BorrowedKeys: Sendable {
     /// Keys in PEM by their size in bits.
     private let mine = Locked<[Int: [[UInt8]]]>([:])
@@ -13,7 +14,7 @@ final class BorrowedKeys: Sendable {
         Self.free.withLock { $0.merge(mine) { $0 + $1 } }
     }
 
-    /// A key that nothing uses any more; nil where there is none.
+    /// A key that nothing uses any more; nil if there is none.
     func take(bits: Int) -> [UInt8]? {
         guard let key = Self.free.withLock({ $0[bits]?.popLast() }) else { return nil }
         add(key, bits: bits)

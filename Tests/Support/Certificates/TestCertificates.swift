@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Keys and certificates that the openssl command makes, in a directory of their own.
 package struct TestCertificates: Sendable {
-    /// Where each NAME.key, NAME.pem and NAME.der is.
+    /// The folder of each NAME.key, NAME.pem and NAME.der.
     package let directory = TemporaryDirectory()
     private let openSSL: String
     private let rsaKeys = BorrowedKeys()
@@ -12,7 +12,7 @@ package struct TestCertificates: Sendable {
     /// Skips the test where there is no openssl command.
     package init() throws { openSSL = try requirePeer("openssl") }
 
-    /// What a key is, in the words of `openssl genpkey`.
+    /// A kind of key, in the terms of `openssl genpkey`.
     package enum Key: Sendable {
         case p256
         case p384
@@ -91,7 +91,7 @@ package struct TestCertificates: Sendable {
     ///   - digest: that is signed with.
     ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
     ///   - options: further ones of `openssl ca`.
-    ///   - extensions: of the list, as lines of openssl's x509v3_config.
+    ///   - extensions: the list's extensions, as lines of openssl's x509v3_config.
     /// - Returns: the list.
     /// - Throws: what openssl says.
     package func revocationList(
@@ -124,7 +124,7 @@ package struct TestCertificates: Sendable {
         try await runProcess([openSSL, "dgst", "-sha256", "-sign", file(name, "key")], input: message).output
     }
 
-    /// What the openssl command makes of its input.
+    /// Runs the openssl command with an input.
     package func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
         let result = try await runProcess([openSSL] + arguments, input: input)
         guard result.status.isSuccess else {
@@ -138,7 +138,7 @@ package struct TestCertificates: Sendable {
     /// - Parameters:
     ///   - header: JSON, which should name the algorithm.
     ///   - payload: any text.
-    ///   - name: of the key.
+    ///   - name: the key's name.
     /// - Returns: the three parts.
     /// - Throws: what openssl says.
     package func jws(header: String, payload: String, with name: String) async throws -> String {

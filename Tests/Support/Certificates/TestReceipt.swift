@@ -42,7 +42,7 @@ package struct TestReceipt: Sendable {
         ])
     }
 
-    /// The same with one attribute in place of those of its number; nil for none of that number.
+    /// The same with one attribute in place of all with its number; nil removes them.
     package func with(_ number: Int, _ value: [UInt8]?) -> Self {
         var attributes = attributes.filter { $0.number != number }
         if let value { attributes.append((number, value)) }

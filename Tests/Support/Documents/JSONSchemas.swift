@@ -3,9 +3,10 @@
 import Testing
 import Glibc
 
-/// The JSON schemas of Readium's manifests and of LCP's documents (fixtures, `schema/`), asked by Debian's `python3-jsonschema`.
+/// The JSON schemas of Readium's manifests and of LCP's documents (fixtures, `schema/`), checked by Debian's
+/// `python3-jsonschema`.
 ///
-/// Of formats only times are looked at: identifiers are what the publication has, addresses or not.
+/// Only time formats are checked: identifiers may be any text.
 package enum JSONSchemas {
     /// All of them, as files below `readium/`. Each is read whenever one is asked, because they refer to each other.
     package static let names: Set<String> = Set(
@@ -19,15 +20,15 @@ package enum JSONSchemas {
             ].map { "schema/webpub/\($0).schema.json" }
     )
 
-    /// What is wrong with documents.
+    /// Finds the faults of documents.
     ///
     /// - Parameters:
     ///   - documents: JSON, by name.
     ///   - schema: one of ``names``.
-    ///   - directory: for the time of the test.
-    /// - Returns: by the names of the documents that have some, each fault as its place (RFC 6901) and the rule; never the value,
-    ///   because licenses have names of people.
-    /// - Throws: what skips the test: without the fixtures or the validator. A schema that is broken, or missing.
+    ///   - directory: the test's folder.
+    /// - Returns: by name of the faulty documents, each fault as its place (RFC 6901) and the rule; never the value, because
+    ///   licenses have names of people.
+    /// - Throws: an error that skips the test without the fixtures or the validator; an error for a broken or missing schema.
     package static func faults(
         of documents: [String: [UInt8]],
         by schema: String,

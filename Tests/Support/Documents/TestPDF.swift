@@ -2,7 +2,7 @@
 
 /// A PDF document that a test writes object by object.
 package struct TestPDF: Sendable {
-    /// What stands between `obj` and `endobj`; the first has number 1.
+    /// The texts between `obj` and `endobj`; the first has number 1.
     package var objects: [String]
     /// Further entries of the trailer, such as `/Info 3 0 R`.
     package var trailer = ""
@@ -17,7 +17,7 @@ package struct TestPDF: Sendable {
     /// - Parameters:
     ///   - pages: at least one. They are objects 3 and following; the page tree is object 2.
     ///   - catalog: further entries of the catalog.
-    ///   - others: objects behind the pages.
+    ///   - others: objects after the pages.
     package init(pages: Int, catalog: String = "", others: [String] = []) {
         let kids = (0..<pages).map { "\($0 + 3) 0 R" }.joined(separator: " ")
         objects = ["<< /Type /Catalog /Pages 2 0 R \(catalog) >>", "<< /Type /Pages /Count \(pages) /Kids [\(kids)] >>"]
@@ -28,10 +28,10 @@ package struct TestPDF: Sendable {
     /// A document with words in Helvetica on its pages, line by line from the top.
     ///
     /// - Parameters:
-    ///   - words: of each page; without brackets and backslashes.
+    ///   - words: the words of each page, without brackets and backslashes.
     ///   - page: entries of each page.
     ///   - catalog: further entries of the catalog.
-    ///   - others: objects behind the pages, from number 4 + 2 × pages on. Page n, from 0, is object 3 + 2 × n.
+    ///   - others: objects after the pages, from number 4 + 2 × pages. Page n, from 0, is object 3 + 2 × n.
     package init(
         words: [String],
         page: String = "/MediaBox [0 0 200 300]",

@@ -2,14 +2,14 @@
 
 import Glibc
 
-/// A committed text beside which a test puts what it finds: in the folder of its target below `Tests/Golden`.
+/// A committed text that a test compares with its findings: in the folder of its target below `Tests/Golden`.
 package enum CommittedList {
     /// Compares a text with the committed file; UPDATE_GOLDEN=1 rewrites the file instead.
     ///
     /// - Parameters:
-    ///   - name: of the file.
+    ///   - name: the file's name.
     ///   - text: the text.
-    ///   - file: of the test.
+    ///   - file: the test's file.
     /// - Returns: whether they are the same.
     package static func matches(_ name: String, _ text: String, file: String = #filePath) -> Bool {
         let path = path(name, file)
@@ -24,8 +24,8 @@ package enum CommittedList {
     /// Lines `name: reason` of a committed file.
     ///
     /// - Parameters:
-    ///   - name: of the file.
-    ///   - file: of the test.
+    ///   - name: the file's name.
+    ///   - file: the test's file.
     /// - Returns: reasons by their names.
     package static func reasons(_ name: String, file: String = #filePath) -> [String: String] {
         var reasons: [String: String] = [:]

@@ -22,7 +22,7 @@ package enum FixtureFolder {
 
     /// The names in a folder.
     ///
-    /// - Parameter path: of the folder.
+    /// - Parameter path: the folder's path.
     /// - Returns: names in their order.
     /// - Throws: when there is no such folder.
     package static func names(in path: String) throws -> [String] {

@@ -5,7 +5,7 @@ import Testing
 
 /// The folder of files that others made, named by the environment variable `CARREL_FIXTURES`. They are not part of the package.
 package enum Fixtures {
-    /// The folder, or nil when the variable is not set.
+    /// The folder, or nil if the variable is not set.
     package static let directory: String? = unsafe getenv("CARREL_FIXTURES").map { unsafe String(cString: $0) }
 
     /// The path of a file in the folder. Without the folder the test is skipped and says so; without the file it fails.
@@ -42,7 +42,7 @@ package enum Fixtures {
         package var description: String { "\(path) is not there" }
     }
 
-    /// The bytes of a file, or nil when there is none.
+    /// The bytes of a file, or nil if there is none.
     package static func bytes(at path: String) -> [UInt8]? {
         guard let stream = unsafe fopen(path, "rbe") else { return nil }
         defer { unsafe fclose(stream) }

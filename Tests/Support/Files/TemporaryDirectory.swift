@@ -39,6 +39,6 @@ package final class TemporaryDirectory: Sendable {
     @discardableResult
     package func write(_ name: String, _ text: String) -> String { write(name, Array(text.utf8)) }
 
-    /// The bytes of a file, or nil when there is none.
+    /// The bytes of a file, or nil if there is none.
     package func read(_ name: String) -> [UInt8]? { Fixtures.bytes(at: file(name)) }
 }

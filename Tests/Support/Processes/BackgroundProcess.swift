@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A program that runs beside the test until it is stopped, released, or the test run dies.
+/// A program that runs in parallel with the test until it is stopped, released, or the test run dies.
 package final class BackgroundProcess: Sendable {
     private let child: ChildProcess
 

@@ -6,9 +6,10 @@ import Glibc
 
 /// A running child with its pipes, served by one thread until it has ended and its output is read.
 ///
-/// The child leads a session of its own. Whatever is left of its process group when it ends, or when this process ends, is killed.
+/// The child leads a session of its own. Whatever is left of its process group when it ends, or when this process ends, is
+/// killed.
 final class ChildProcess: Sendable {
-    /// What is known of the child so far.
+    /// The known state of the child.
     struct Progress: Sendable {
         var output: [UInt8] = []
         var errors: [UInt8] = []
@@ -74,7 +75,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Suspends until `check` holds; false when it does not within `timeout`, the child has ended, or the task is cancelled.
+    /// Suspends until `check` holds; false if it does not within `timeout`, the child has ended, or the task is cancelled.
     func wait(_ timeout: Duration, until check: @escaping @Sendable (Progress) -> Bool) async -> Bool {
         let id = state.withLock { state in
             state.nextWaiter += 1

@@ -42,7 +42,7 @@ package struct PeakCost: Sendable {
         }
     }
 
-    /// Reads the cost in the output of a process; nil when there is none.
+    /// Reads the cost in the output of a process; nil if there is none.
     package init?(output: [UInt8]) {
         for line in String(decoding: output, as: UTF8.self).split(separator: "\n") where line.hasPrefix("COST\t") {
             let fields = line.split(separator: "\t")
@@ -64,7 +64,7 @@ package struct PeakCost: Sendable {
 }
 
 extension PeakCost {
-    /// Whether a sanitizer runs, under which costs say nothing.
+    /// Whether a sanitizer runs, which makes costs meaningless.
     package static var isSanitized: Bool { unsafe getenv("CARREL_SANITIZER") != nil }
 
     /// Seconds of a refusal: built for release 1.

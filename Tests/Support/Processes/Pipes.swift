@@ -55,7 +55,7 @@ final class Pipes: @unchecked Sendable {  // handed to the child's thread, and n
 
     func readErrors() -> [UInt8] { Pipes.read(&errors) }
 
-    /// What is there, up to 64 KiB; at the end the descriptor is closed.
+    /// Reads the available bytes, up to 64 KiB; closes the descriptor at the end.
     private static func read(_ descriptor: inout Int32) -> [UInt8] {
         var ended = false
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
@@ -70,7 +70,7 @@ final class Pipes: @unchecked Sendable {  // handed to the child's thread, and n
         return bytes
     }
 
-    /// Writes what the pipe takes; closes it once all is written, or nobody reads.
+    /// Writes what the pipe accepts; closes it once all is written, or if it has no reader.
     func writeInput(_ bytes: inout ArraySlice<UInt8>) {
         let wrote = unsafe bytes.withUnsafeBytes { unsafe write(input, $0.baseAddress, $0.count) }
         if wrote > 0 { bytes = bytes.dropFirst(wrote) }
@@ -78,7 +78,7 @@ final class Pipes: @unchecked Sendable {  // handed to the child's thread, and n
     }
 }
 
-/// A write to a pipe that nobody reads then answers `EPIPE` in this thread.
+/// Makes a write to a pipe without a reader fail with `EPIPE` in this thread.
 func blockSIGPIPE() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

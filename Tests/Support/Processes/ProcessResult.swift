@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a finished process left.
+/// The result of a finished process.
 package struct ProcessResult: Sendable {
     package let status: ExitStatus
     /// Standard output, whole.

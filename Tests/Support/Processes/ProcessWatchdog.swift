@@ -4,8 +4,8 @@ import CLinux
 import CarrelThreads
 import Glibc
 
-/// A small shell that outlives this process by a moment: when the pipe to it closes, however that came about, it kills
-/// every process group that is still on its list. So a killed test run leaves no browser and no server behind.
+/// A small shell that outlives this process by a moment: when the pipe to it closes, however that came about, it kills every
+/// process group that is still on its list. So a killed test run leaves no browser and no server running.
 final class ProcessWatchdog: Sendable {
     static let shared = ProcessWatchdog()
 

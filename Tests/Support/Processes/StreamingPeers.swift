@@ -7,7 +7,7 @@ import Testing
 package enum StreamingPeer: String {
     /// Shaka Packager.
     case packager = "packager-linux-x64"
-    /// A static ffmpeg, newer than that of Debian.
+    /// A static ffmpeg, newer than Debian's.
     case ffmpeg = "ffmpeg-linux-x64"
 
     /// The path of the program. Where it is not installed the test is skipped and says so.

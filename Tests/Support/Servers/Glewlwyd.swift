@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Glewlwyd, an OpenID provider, at a port of 127.0.0.1 with a database of its own. It knows one client, `carrel`, and whoever a
-/// test adds.
+/// Glewlwyd, an OpenID provider, at a port of 127.0.0.1 with its own database. It knows one client, `carrel`, and the users that
+/// a test adds.
 package final class Glewlwyd: Sendable {
-    /// What it calls itself.
+    /// The issuer identifier.
     package let issuer: String
     /// The secret of the client `carrel`.
     package static let clientSecret = "a-secret-of-the-client"
@@ -37,7 +37,7 @@ package final class Glewlwyd: Sendable {
         try await post("client/", as: "admin", Self.client(redirect))
     }
 
-    /// Adds somebody who may sign in, with the password `NAME's password`, in these groups.
+    /// Adds a user who may sign in, with the password `NAME's password`, in these groups.
     package func addUser(_ name: String, groups: [String]) async throws {
         let list = groups.map { "\"\($0)\"" }.joined(separator: ",")
         let user = """
@@ -46,9 +46,9 @@ package final class Glewlwyd: Sendable {
         try await post("user/", as: "admin", user)
     }
 
-    /// Lets somebody sign in and agree, as in a browser, at the address that a client sent them to.
+    /// Signs a user in with consent, like a browser, at the address that a client redirected to.
     ///
-    /// - Returns: where they are sent back to, with the code in the query.
+    /// - Returns: the redirect address, with the code in the query.
     package func visit(_ address: String, as name: String) async throws -> String {
         try await signIn(name, "\(name)'s password")
         try await put("auth/grant/carrel", as: name, #"{"scope":"openid"}"#)

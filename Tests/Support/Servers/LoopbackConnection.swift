@@ -13,7 +13,7 @@ package final class LoopbackConnection: Sendable {
         self.descriptor = descriptor
     }
 
-    /// What has arrived and is not read yet, waiting until there is something; nil when the peer has hung up.
+    /// Reads the received bytes, waiting for the first; nil if the peer has hung up.
     package func read() -> [UInt8]? {
         let held = unread.withLock { unread in
             defer { unread = [] }
@@ -35,7 +35,7 @@ package final class LoopbackConnection: Sendable {
         return unsafe poll(&polled, 1, milliseconds) != 0
     }
 
-    /// Exactly so many bytes, or nil when the peer hung up before.
+    /// Reads exactly `count` bytes; nil if the peer hung up before.
     package func read(_ count: Int) -> [UInt8]? {
         if count == 0 { return [] }
         var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ package final class LoopbackConnection: Sendable {
         return Array(bytes[..<count])
     }
 
-    /// Everything up to and including `end`, or nil when the peer hung up before.
+    /// Everything up to and including `end`, or nil if the peer hung up before.
     package func read(through end: String) -> String? {
         let mark = Array(end.utf8)
         var bytes: [UInt8] = []
@@ -63,7 +63,7 @@ package final class LoopbackConnection: Sendable {
         return nil
     }
 
-    /// The next HTTP/1.1 request with its body, by Content-Length or chunked; nil when the peer hung up.
+    /// The next HTTP/1.1 request with its body, by Content-Length or chunked; nil if the peer hung up.
     package func readRequest() -> LoopbackRequest? {
         guard let head = read(through: "\r\n\r\n"), var request = LoopbackRequest(head: head) else { return nil }
         if request["Expect"] == "100-continue" { write("HTTP/1.1 100 Continue\r\n\r\n") }
@@ -80,7 +80,7 @@ package final class LoopbackConnection: Sendable {
         return request
     }
 
-    /// Sends bytes; false when the peer has hung up.
+    /// Sends bytes; false if the peer has hung up.
     @discardableResult
     package func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -94,7 +94,7 @@ package final class LoopbackConnection: Sendable {
         return true
     }
 
-    /// Sends text; false when the peer has hung up.
+    /// Sends text; false if the peer has hung up.
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 

@@ -3,9 +3,10 @@
 import CarrelThreads
 import Glibc
 
-/// A server on 127.0.0.1 (or a Unix socket) that says byte for byte what a test wants to hear said, one thread for each connection.
+/// A server on 127.0.0.1 (or a Unix socket) that says byte for byte what a test wants to hear said, one thread for each
+/// connection.
 package final class LoopbackServer: Sendable {
-    /// Where it listens; 0 for a Unix socket.
+    /// The port on which it listens; 0 for a Unix socket.
     package let port: UInt16
     private let listener: Int32
     private let connections = Locked<[ObjectIdentifier: LoopbackConnection]>([:])
@@ -15,7 +16,7 @@ package final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - path: of a Unix socket; nil means a free TCP port.
-    ///   - serve: runs on a thread of its own, so it may block.
+    ///   - serve: runs on a dedicated thread, so it may block.
     package init(unixSocketPath path: String? = nil, _ serve: @escaping @Sendable (LoopbackConnection) -> Void) {
         (listener, port) = path.map { (listen(at: $0), 0) } ?? listenAtFreePort()
         let (listener, connections, accepted) = (listener, connections, accepted)

@@ -45,7 +45,7 @@ package final class PrivatePostgres: Sendable {
         for process in [current.processID] + (try children()) { kill(process, SIGSTOP) }
     }
 
-    /// Lets a frozen server go on.
+    /// Resumes a frozen server.
     package func thaw() throws {
         for process in try children() + [current.processID] { kill(process, SIGCONT) }
     }
@@ -121,7 +121,7 @@ package final class PrivatePostgres: Sendable {
 
     /// Backs a database up with pg_dump.
     ///
-    /// - Parameter address: of the database, which may be in use.
+    /// - Parameter address: the database's address, which may be in use.
     /// - Returns: the path of the file.
     /// - Throws: ``ProcessError``.
     package func backUp(_ address: String) async throws -> String {
@@ -186,7 +186,7 @@ package final class PrivatePostgres: Sendable {
         try? thaw()
     }
 
-    /// Where Debian keeps the newest version's programs, or wherever PATH has them.
+    /// The folder of the newest version's programs on Debian, or in PATH.
     private static func findPrograms() -> String? {
         let versions = (13...30).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
         if let folder = versions.first(where: { unsafe access("\($0)/initdb", X_OK) == 0 }) { return folder }

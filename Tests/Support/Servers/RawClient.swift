@@ -9,7 +9,7 @@ package struct RawResponse: Sendable {
     package var status = 0
     /// The header fields, their names in lower case.
     package var headers: [(name: String, value: String)] = []
-    /// What follows the header, without the marks of chunks.
+    /// The body without chunk framing.
     package var body: [UInt8] = []
 
     /// The first field of that name.
@@ -18,9 +18,9 @@ package struct RawResponse: Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// A client that sends exactly the bytes it is told to, on a thread of its own.
+/// A client that sends exactly the bytes it is told to, on a dedicated thread.
 package final class RawClient: Sendable {
-    /// What went wrong.
+    /// A failure of the client.
     package enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
 
     private let descriptor: Int32

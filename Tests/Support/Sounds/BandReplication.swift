@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// HE-AAC (ISO/IEC 14496-3, subpart 4) for tests. No encoder that Debian has writes it, so it is made of AAC-LC: each frame gets the
+/// HE-AAC (ISO/IEC 14496-3, subpart 4) for tests. No encoder in Debian writes it, so it is made from AAC-LC: each frame gets the
 /// smallest extension that replicates bands, the same in all of them.
 ///
-/// What is heard has twice the sample rate, and the sound of low bands again in those between 7.2 and 14.5 kHz, at one loudness.
+/// The decoded audio has twice the sample rate, with low bands repeated between 7.2 and 14.5 kHz, at a constant level.
 package enum BandReplication {
     /// Adds the extension to frames.
     ///
-    /// - Parameter frames: ADTS frames of 22,050 Hz and two channels, with one channel pair and nothing behind it.
+    /// - Parameter frames: ADTS frames of 22,050 Hz and two channels, with one channel pair and nothing after it.
     /// - Returns: the same frames, longer.
     package static func added(toFrames frames: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []

@@ -2,12 +2,12 @@
 
 /// Changes in MP4 files that ffmpeg wrote, for what it does not write.
 package enum MP4Patch {
-    /// Says otherwise how the sound is to be decoded.
+    /// Replaces the decoder configuration of the audio.
     ///
     /// - Parameters:
     ///   - file: AAC with the movie at the end, so that no offset moves.
-    ///   - config: an AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1) instead of the one of two bytes, or five, that is there.
-    /// - Returns: the file with that.
+    ///   - config: an AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1) that replaces the existing one of two or five bytes.
+    /// - Returns: the file with the new configuration.
     package static func configured(_ file: [UInt8], _ config: [UInt8]) -> [UInt8] {
         var file = file
         let descriptor = place(of: "esds", in: file) + 8

@@ -25,7 +25,7 @@ struct `The console` {
         #expect(plain.text == "shelf: error: no\nshelf: hint: yes\n")
     }
 
-    @Test func `a stranger's words cannot command the terminal`() {
+    @Test func `untrusted text cannot command the terminal`() {
         let notes = MemorySink()
         Self.console(Terminal(), MemorySink(), notes).note("a\u{1b}[2Jb\u{9b}c\u{202e}d\re\nf")
         #expect(notes.text == "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\\u{d}e f\n")

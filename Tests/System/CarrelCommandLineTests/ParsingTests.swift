@@ -87,7 +87,7 @@ struct `Command line` {
         #expect(await shelf(["add", "--bad", "--", "--json"]).notes.hasPrefix("shelf: error: "))
     }
 
-    @Test func `a flag that tells of output is known before the command runs`() async {
+    @Test func `a flag about output is known before the command runs`() async {
         let loud = await shelf(["add", "a"])
         #expect(loud.notes == "adding 1\n")
         let quiet = await shelf(["add", "-nq", "a"])

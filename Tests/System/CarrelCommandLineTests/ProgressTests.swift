@@ -117,7 +117,7 @@ struct `A live line` {
         return LiveLine(Console(name: "shelf", diagnostics: terminal, results: MemorySink(), notes: notes).with(options))
     }
 
-    @Test func `has a bar behind its first part, and as many parts as fit`() {
+    @Test func `has a bar after its first part, and as many parts as fit`() {
         let wide = line(Terminal(isInteractive: true, columns: 60))
         wide.show(["0:30 buffered", "1:00 sent", "segment 7"], fraction: 0.5)
         #expect(notes.text == "0:30 buffered ━━━━━━──────  1:00 sent  segment 7")

@@ -9,7 +9,7 @@ struct Shelf: Command {
     static let abstract = "Keep books on a shelf."
     static let discussion =
         "A shelf is a folder. Nothing leaves it without an order, and an order names one reader, one book and the days it is for."
-    static let subcommands: [any Command.Type] = [Add.self, Order.self, Fail.self]
+    static let headings: KeyValuePairs<String, [any Command.Type]> = ["Books": [Add.self], "Orders": [Order.self, Fail.self]]
     static let suggestions = ["lend": "shelf order create"]
 
     static let program = Program(Shelf.self, version: "1.2.3")

@@ -2,8 +2,8 @@
 
 import CarrelCommandLine
 
-/// Runs command lines of `Shelf` and writes down what a person would see: the line after `$`, results as they are, notes and
-/// errors after `2>`, a status other than 0 in brackets.
+/// Runs command lines of `Shelf` and records the output for a user: the line after `$`, results verbatim, notes and errors after
+/// `2>`, a status other than 0 in brackets.
 struct Transcript {
     var environment: [String: String] = [:]
     var columns = 80

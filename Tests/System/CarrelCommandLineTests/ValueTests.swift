@@ -4,7 +4,19 @@ import CarrelBytes
 import CarrelCommandLine
 import Testing
 
+private enum Rule: String, CaseIterable, TextValue {
+    case compatible, strict
+
+    static let earlierNames = ["old": compatible]
+}
+
 struct `Written values` {
+    @Test func `of an enumeration may have earlier names, which are read and not shown`() throws {
+        #expect(try Rule(written: "old") == .compatible && Rule(written: "strict") == .strict)
+        #expect(Rule.choices == ["compatible", "strict"] && Rule.compatible.written == "compatible")
+        #expect(throws: InvalidValue("is not one of compatible, strict")) { try Rule(written: "other") }
+    }
+
     @Test(arguments: [
         ("30s", 30_000), ("5m", 300_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000), ("250ms", 250), ("2d", 172_800_000),
         ("0", 0),
@@ -20,7 +32,7 @@ struct `Written values` {
     }
 
     @Test(arguments: ["30s", "5m", "1h30m", "250ms", "2d", "1d1h1m1s1ms", "0s"])
-    func `a time is written as it is read`(text: String) throws {
+    func `a time is written as read`(text: String) throws {
         #expect(try Duration(written: text).written == text)
     }
 
@@ -71,7 +83,7 @@ struct `Written values` {
         #expect(throws: InvalidValue.self) { try Double(written: text) }
     }
 
-    @Test func `numbers are written as they are read`() throws {
+    @Test func `numbers are written as read`() throws {
         #expect(try Double(written: "0.5").written == "0.5")
         #expect(try Double(written: "3").written == "3")
         #expect(try Int(written: "-12").written == "-12")
@@ -119,7 +131,7 @@ struct `A suggestion` {
     }
 
     @Test(arguments: ["", "xyz", "serve", "o"])
-    func `says nothing when none is near`(text: String) {
+    func `suggests nothing without a near match`(text: String) {
         #expect(Suggestion.nearest(to: text, among: ["help", "order", "ingest"]) == nil)
     }
 

@@ -32,7 +32,7 @@ struct `The address rule` {
         #expect(!AddressRule.isPublic(try #require(parse(text))))
     }
 
-    @Test func `stops what is no address`() {
+    @Test func `blocks invalid addresses`() {
         #expect(!AddressRule.isPublic([]))
         #expect(!AddressRule.isPublic([8, 8, 8]))
         #expect(!AddressRule.isPublic([UInt8](repeating: 0x20, count: 15)))

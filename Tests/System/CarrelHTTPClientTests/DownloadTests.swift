@@ -67,7 +67,7 @@ struct `A download` {
         #expect(isWhole)
     }
 
-    @Test func `goes on where it was broken off`() async throws {
+    @Test func `continues where it was broken off`() async throws {
         let server = rangeServer(bytes)
         directory.write("f", Array(bytes[..<400_000]))
         let file = OutputFile(directory.file("f"))
@@ -78,7 +78,7 @@ struct `A download` {
         #expect(isWhole)
     }
 
-    @Test func `writes nothing when the server begins anew instead of going on`() async throws {
+    @Test func `writes nothing when the server starts over instead of continuing`() async throws {
         let server = rangeServer(bytes, ignoresRange: true)
         let path = directory.write("f", "begun")
         await #expect(throws: HTTPClientError(.range)) {

@@ -21,7 +21,7 @@ struct `An encrypted connection` {
         #expect(try await old.send(ClientRequest(front.base)).version == "1.1")
     }
 
-    @Test func `is not made to a server whose authority nobody trusts`() async throws {
+    @Test func `is not made to a server with an untrusted authority`() async throws {
         let recorder = Recorder()
         let front = try await NginxFront(to: recorder.server)
         try await expectRefusal(HTTPClient(), front.base)

@@ -8,7 +8,7 @@ import Testing
 struct `A request that goes nowhere` {
     let client = HTTPClient()
 
-    /// Reads a request and then says nothing until the client hangs up.
+    /// Reads a request and then sends nothing until the client hangs up.
     private static func silent() -> LoopbackServer {
         LoopbackServer { connection in
             _ = connection.readRequest()

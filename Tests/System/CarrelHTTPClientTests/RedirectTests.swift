@@ -74,7 +74,7 @@ struct `A redirect` {
     }
 
     @Test(arguments: ["ftp://h/", "file:///etc/passwd", "http://", "javascript:1", "https://[/"])
-    func `to what is no http or https URL is not followed`(location: String) async throws {
+    func `to a URL other than http or https is not followed`(location: String) async throws {
         let server = redirecting(302, to: location)
         await #expect(throws: HTTPClientError(.redirect)) { try await client.send(request(server)) }
     }

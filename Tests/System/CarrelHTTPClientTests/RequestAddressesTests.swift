@@ -97,7 +97,7 @@ struct `The addresses of a request` {
         await #expect(throws: HTTPClientError(.address)) { try await client.send(request(front.base, .publicOnly)) }
         #expect(back.connectionCount == 1, "the refused request was not passed on")
         isOver.withLock { $0 = true }
-        // what the others are about goes on
+        // the others continue
         var rest: [UInt8] = []
         while let more = try await stream.next() { rest += more }
         #expect(rest == Array("cd".utf8))
@@ -123,7 +123,7 @@ struct `The addresses of a request` {
         #expect(recorder.server.connectionCount == count && recorder.requests.count == sent)
     }
 
-    @Test func `are judged anew where a redirect leads`() async throws {
+    @Test func `are judged again after a redirect`() async throws {
         let inner = Recorder(body: "inner")
         let (innerPort, location) = (inner.server.port, Locked(""))
         let origin = LoopbackServer { connection in
@@ -168,7 +168,7 @@ struct `The addresses of a request` {
         await #expect(throws: HTTPClientError(.address)) { try await client.send(request("\(other)/refused", otherRule)) }
     }
 
-    @Test func `stay those of each request when requests with many rules run together`() async throws {
+    @Test func `belong to each request when requests with many rules run together`() async throws {
         let (one, two) = (Recorder(body: "one"), Recorder(body: "two"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {

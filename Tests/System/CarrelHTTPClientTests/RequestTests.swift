@@ -141,7 +141,7 @@ struct `A request` {
         "http://h/\r\nX: y",
         "http://h/\u{0}", "gopher://h", "http://[::1", "http://h:99999/", "javascript:1",
     ])
-    func `to what is no http or https URL is refused`(url: String) async {
+    func `to a URL other than http or https is refused`(url: String) async {
         await #expect(throws: HTTPClientError(.url)) { try await client.send(ClientRequest(url)) }
     }
 

@@ -128,7 +128,7 @@ struct `Connections` {
         try await eventually { recorder.server.openConnectionCount == 0 }
     }
 
-    @Test func `serve hundreds of requests at once, no more of them than allowed`() async throws {
+    @Test func `serve hundreds of concurrent requests, at most as many as allowed`() async throws {
         let recorder = Recorder(body: "x")
         let client = HTTPClient(configuration: HTTPClientConfiguration(maxConnectionsPerHost: 8))
         try await withThrowingTaskGroup { group in
@@ -141,7 +141,7 @@ struct `Connections` {
         #expect(recorder.server.connectionCount <= 8)
     }
 
-    @Test func `that the server closed meanwhile are made anew`() async throws {
+    @Test func `that the server closed meanwhile are opened again`() async throws {
         let server = LoopbackServer { connection in
             guard connection.readRequest() != nil else { return }
             connection.respond(200, [], body: Array("x".utf8))

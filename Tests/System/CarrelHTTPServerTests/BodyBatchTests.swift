@@ -82,7 +82,7 @@ import Testing
     func `go each to who asked for it, and those that wait at the same moment are made together`(count: Int) async throws {
         let (group, released) = (Turning(), Locked(false))
         try await withServer(routes(group, released)) { server in
-            // while the worker is busy the requests come in, so that it finds them all at once
+            // while the worker is busy the requests come in, so that it finds them all together
             let holder = try server.client()
             try await holder.send("GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let clients = try await ask(server, (1...count).map { "/of/\($0 * 100)" })
@@ -94,7 +94,7 @@ import Testing
                 let response = try await client.response()
                 #expect(response.status == 200)
                 #expect(response.body == [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number))
-                // and the connection goes on
+                // and the connection stays open
                 try await client.send("GET /of/7 HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 #expect(try await client.response().body == [UInt8](repeating: 7, count: 7))
             }

@@ -11,7 +11,7 @@ import Testing
 
     static let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// Gives `bytes`, as many as the caller takes at once but not more than `step`.
+    /// Gives `bytes`, as many as the caller takes per call but not more than `step`.
     final class Source: BodySource, @unchecked Sendable {  // read by one thread
         private var at = 0
         private let step: Int
@@ -72,7 +72,7 @@ import Testing
             #expect(response.body == Array(Self.bytes[..<count]))
             #expect(response["content-length"] == (hasLength ? String(count) : nil))
             try await eventually("the producer ends") { most.withLock { $0 } == count }
-            // The connection goes on.
+            // The connection stays open.
             try await client.send("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await client.response().body.count == count)
         }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["pull", "stream", "pull-chunked", "stream-chunked", "short", "short-stream"])
-    func `that fails in the middle cuts the connection, so that nobody takes it for whole`(kind: String) async throws {
+    func `that fails in the middle cuts the connection, so that it is not taken for complete`(kind: String) async throws {
         try await withServer({ router in
             router.on(.get, "fails") { _, _ in
                 let count = 2_000_000

@@ -89,7 +89,7 @@ private struct Authorities {
         let authorities: Authorities
         let server: HTTPServer
         let metrics: MetricsRegistry
-        /// Of the listener without and of that with certificates.
+        /// The ports of the listeners without and with certificates.
         let plain: UInt16
         let port: UInt16
 
@@ -98,10 +98,10 @@ private struct Authorities {
         }
     }
 
-    /// What a program writes.
+    /// A program's output.
     private static func text(of arguments: [String]) async throws -> String { try await checkProcess(arguments) }
 
-    /// What a handler sees of its client.
+    /// The client as seen by a handler.
     private static func seen(_ request: HTTPRequest) -> String {
         switch request.clientCertificate {
         case nil: "none"
@@ -184,7 +184,7 @@ private struct Authorities {
         }
     }
 
-    /// Strangers may ask it for handshakes, which cost the most.
+    /// Unknown clients may start handshakes there, which cost the most.
     @Test func `lets the threads of other listeners run before its own`() async throws {
         try await Self.withSite { site in
             let normal = "\(getpriority(Int32(PRIO_PROCESS.rawValue), 0))"
@@ -255,7 +255,7 @@ private struct Authorities {
             #expect(heard.isEmpty)
             let dripping = try RawClient(port: site.port)
             do {
-                // The head of a ClientHello, and its bytes one after the other.
+                // The head of a ClientHello, and its bytes one after another.
                 for byte: UInt8 in [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3] + [UInt8](repeating: 7, count: 500) {
                     try await dripping.send([byte])
                     try await Task.sleep(for: .milliseconds(20))

@@ -40,12 +40,12 @@ struct `Addresses` {
         "", "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "a/8", "10.0.0.0/+8",
         "10.0.0.0/0008",
     ])
-    func `in another shape are no block`(text: String) {
+    func `in another shape are not blocked`(text: String) {
         #expect(AddressRange(text) == nil)
     }
 }
 
-@Suite(.serialized) struct `Behind a proxy` {
+@Suite(.serialized) struct `With a proxy in front` {
     static func routes(_ router: inout Router) {
         router.on(.get, "who") { request, _ in .text("\(request.peer) \(request.scheme) \(request.authority) \(request.id)") }
         router.on(.post, "change") { _, _ in .text("changed") }

@@ -69,7 +69,7 @@ import Testing
             let client = try server.client()
             try await client.send("GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await client.response().status == 200)
-            // quiet for longer than a header may take: that is no offence
+            // idle for longer than a header may take: that is allowed
             try await Task.sleep(for: .milliseconds(500))
             do {
                 for byte in "GET /hello?\(String(repeating: "a", count: 1000))".utf8 {
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["GET", "POST"]) func `that hangs up cancels its handler at once`(method: String) async throws {
+    @Test(arguments: ["GET", "POST"]) func `that hangs up cancels its handler immediately`(method: String) async throws {
         let (started, cancelled) = (Locked(false), Locked(false))
         try await withServer({ router in
             for method in [HTTPMethod.get, .post] {
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `among many that hang up at any time leaves nothing behind`() async throws {
+    @Test func `among many that hang up at any time leaves nothing open`() async throws {
         try await withServer(Self.routes, workers: 2) { server in
             let requests = [
                 "GET /sleep HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",

@@ -42,13 +42,13 @@ import Testing
         }
     }
 
-    @Test func `are an eighth from one network at most, and those of others are taken`() async throws {
+    @Test func `are an eighth from one network at most, without affecting others`() async throws {
         try await withServer(Self.routes, configuration: Self.configuration) { server in
             let first = try await post(server, "collect", from: "203.0.113.1", count: 90_000, sent: 80_000)
             try await awaitHeld(server, 80_000)
             let second = try await post(server, "collect", from: "203.0.113.1", count: 50_000, sent: 50_000)
             let refused = try await second.response()
-            #expect(refused.status == 503 && refused["retry-after"] == "5" && refused.text.contains("http.bodyMemory"))
+            #expect(refused.status == 503 && refused["retry-after"] == "5" && refused.text.contains("http.body-memory"))
             let other = try await post(server, "collect", from: "203.0.113.2", count: 50_000, sent: 50_000)
             #expect(try await other.response().text == "50000")
             try await first.send([UInt8](repeating: 65, count: 10_000))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `are limited in all, and what clients leave behind counts no more`() async throws {
+    @Test func `are limited in total, and abandoned ones are not counted`() async throws {
         try await withServer(Self.routes, configuration: Self.configuration) { server in
             var clients: [RawClient] = []
             for i in 1...8 {
@@ -116,7 +116,7 @@ import Testing
         #expect(counts.total == 3)
     }
 
-    @Test func `of IPv6 are those of a /64`() throws {
+    @Test func `of IPv6 are counted for a /64`() throws {
         let counts = counts { $0.connectionsPerNetwork = 1 }
         let (first, neighbour) = (try #require(IPAddress("2001:db8:0:1::1")), try #require(IPAddress("2001:db8:0:1:2::1")))
         let other = try #require(IPAddress("2001:db8:0:2::1"))

@@ -43,7 +43,7 @@ struct `Metrics` {
         )
     }
 
-    @Test func `of a server tell routes, methods and statuses apart, and never grow with what strangers send`() async throws {
+    @Test func `of a server distinguish routes, methods and statuses, and never grow with untrusted input`() async throws {
         try await withServer({ $0.on(.get, "a/{b}") { _, _ in .text("abc") } }) { server in
             for target in ["/a/1", "/a/2", "/c", "/d"] { _ = try await server.get(target) }
             for method in ["BREW", "BOIL"] { _ = try await server.get("/a/1", method: method) }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelTesting
@@ -7,7 +8,7 @@ import CarrelThreads
 import Testing
 
 struct `A server on a machine without threads` {
-    /// Starts so many threads, and no more.
+    /// Starts at most `count` threads.
     private static func starter(_ count: Int) -> ThreadStarter {
         let left = Locked(count)
         return ThreadStarter { name, body throws(ThreadRefused) in

@@ -18,7 +18,7 @@ import Testing
 
     static let piece = [UInt8](repeating: 65, count: 1 << 20)
 
-    @Test(arguments: [2, 8, 15]) func `is answered although the client goes on sending`(mebibytes: Int) async throws {
+    @Test(arguments: [2, 8, 15]) func `is answered although the client continues sending`(mebibytes: Int) async throws {
         try await withServer(Self.routes) { server in
             let client = try server.client()
             try await client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(mebibytes << 20)\r\n\r\n")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `goes on with its connection when little of it is left`() async throws {
+    @Test func `keeps its connection when little of it is left`() async throws {
         try await withServer(Self.routes) { server in
             let client = try server.client()
             try await client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(1 << 20)\r\n\r\n")
@@ -70,7 +70,7 @@ import Testing
         ("/none", "", 404), ("/small", "", 413), ("/small", "Transfer-Encoding: chunked\r\n", 411),
         ("/small?" + String(repeating: "&", count: 200), "", 414),
     ])
-    func `is answered for each of 150 clients at once`(target: String, field: String, status: Int) async throws {
+    func `is answered for each of 150 clients concurrently`(target: String, field: String, status: Int) async throws {
         var configuration = patient
         configuration.connectionsPerNetwork = 0
         try await withServer(Self.routes, configuration: configuration) { server in

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1000, 300_000, 1 << 20])
-    func `reads bodies with a length and chunked, drip-fed and at once`(count: Int) async throws {
+    func `reads bodies with a length and chunked, drip-fed and in one piece`(count: Int) async throws {
         try await withServer(Self.routes) { server in
             let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
             let client = try server.client()
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `refuses a body of some length that is too large, and goes on`() async throws {
+    @Test func `refuses a body of some length that is too large, and keeps serving`() async throws {
         try await withServer(Self.routes) { server in
             let client = try server.client()
             try await client.send("POST /small HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `answers many connections at once`() async throws {
+    @Test func `answers many connections concurrently`() async throws {
         try await withServer(Self.routes, workers: 2) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for i in 0..<20 {

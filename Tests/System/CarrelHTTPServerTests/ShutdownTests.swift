@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["handler", "stubborn", "upload", "stream", "reader"])
-    func `cancels what is left when the grace is over`(kind: String) async throws {
+    func `cancels remaining requests when the grace period is over`(kind: String) async throws {
         let (started, cancelled) = (Locked(false), Locked(false))
         var router = Router()
         @Sendable func untilCancelled() async {
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `admits only the users it was told of`() async throws {
+    @Test func `admits only the configured users`() async throws {
         let folder = TemporaryDirectory()
         var configuration = ServerConfiguration()
         configuration.listeners = [.unix(path: folder.file("socket"), users: [geteuid() &+ 1])]
@@ -166,7 +166,7 @@ import Testing
         await server.shutdown(grace: .seconds(1))
     }
 
-    @Test func `takes over a path that a dead process left behind`() async throws {
+    @Test func `takes over a path of a dead process`() async throws {
         let folder = TemporaryDirectory()
         let path = folder.file("socket")
         try await checkProcess(["python3", "-c", "import socket; socket.socket(socket.AF_UNIX).bind('\(path)')"])

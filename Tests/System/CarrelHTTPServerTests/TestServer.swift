@@ -42,7 +42,7 @@ final class TestServer: Sendable {
         return try await client.response(toHead: method == "HEAD")
     }
 
-    /// What was logged, once there are `count` records.
+    /// The log, once there are `count` records.
     func log(_ count: Int) async throws -> [AccessRecord] {
         for _ in 0..<2000 {
             let now = records.withLock { $0 }

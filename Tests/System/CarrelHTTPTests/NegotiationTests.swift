@@ -55,7 +55,7 @@ struct `Cookies` {
 
 struct `Entity tags` {
     @Test(arguments: ["\"a\"", "W/\"a\"", "\"\"", "\"a,b\""])
-    func `are read as they are written`(text: String) throws {
+    func `are read as written`(text: String) throws {
         #expect(try #require(EntityTag(parsing: text)).description == text)
     }
 

@@ -105,7 +105,7 @@ struct `A router` {
     /// Before the path, as a proxy is asked.
     private static let absolute = ["http://localhost", "https://calls:80", "HTTP://[::1]:1", "x://", "http://æ"]
 
-    @Test func `what was refused before its target was believed has the fields of problems at its path`() {
+    @Test func `a request that was refused before its target was trusted has the problem fields of its path`() {
         var router = Self.router()
         router.setFieldsOfProblems(at: "calls", ["Pragma": "no-cache"])
         let error = HTTPError(.badRequest, "http.host")
@@ -130,11 +130,15 @@ struct `A router` {
             ("http.notFound", "request.not-found"), ("http.otherOrigin", "request.other-origin"),
             ("http.mediaType", "request.media-type"),
             ("http.bodyTooLarge", "request.too-large"),
+            ("http.methodNotAllowed", "http.method-not-allowed"),
         ] {
-            let error = HTTPError(.notFound, old)
-            #expect(error.code == kept && error.alias == old && error.type == "about:blank")
+            let error = HTTPError(.notFound, HTTPError.Code(old))
+            #expect(error.code.identifier == kept && error.alias == old && error.type == "about:blank")
             #expect(try Self.text(error).contains("\"code\":\"\(kept)\",\"alias\":\"\(old)\""))
         }
+        let respelled = HTTPError(.forbidden, "loopback.other-user")
+        #expect(respelled.code.identifier == "loopback.other-user" && respelled.alias == "loopback.otherUser")
+        #expect(respelled.type == "urn:carrel:problem:loopback.otherUser")
         let ours = HTTPError(.notFound, "request.not-found")
         #expect(ours.alias == nil && ours.type == "urn:carrel:problem:request.not-found")
         #expect(try !Self.text(ours).contains("alias"))

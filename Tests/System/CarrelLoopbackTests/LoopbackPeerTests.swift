@@ -47,7 +47,7 @@ struct `The peer of a session` {
             #expect(own.count == 8)
             let answers = try await outsider([[own.base], [own.base], [open.base]])
             #expect(answers.map(\.status) == ["403", "403", "200"])
-            #expect(answers[0].body.contains("loopback.otherProcess"))
+            #expect(answers[0].body.contains("loopback.other-process"))
             #expect(own.count == 8 && open.count == 1)
             try await eventually { sessions.server.runningCount(of: own.session) == 0 }
         }
@@ -86,7 +86,7 @@ struct `The peer of a session` {
         client.reset()
     }
 
-    /// What curl gets, run by a process of this user that descends from another one.
+    /// curl's responses when it is run by an unrelated process of this user.
     private func outsider(_ requests: [[String]]) async throws -> [(status: String, body: String)] {
         let (shell, setsid, curl) = (try requirePeer("sh"), try requirePeer("setsid"), try requirePeer("curl"))
         let directory = TemporaryDirectory()

@@ -82,7 +82,7 @@ struct `A removed session` {
     }
 
     @Test(arguments: Kind.allCases)
-    func `ends its responses within a second, and those of no other session`(kind: Kind) async throws {
+    func `ends its responses within a second, and no other session's`(kind: Kind) async throws {
         try await TestSessions.run { sessions in
             let (ended, otherEnded) = (Locked(Ended()), Locked(Ended()))
             let (session, other) = (sessions.add(action(kind, ended)), sessions.add(action(.quiet, otherEnded)))

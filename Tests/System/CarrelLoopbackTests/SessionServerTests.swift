@@ -10,7 +10,7 @@ import Glibc
 import Testing
 
 struct `A session server` {
-    /// What tells problems apart: all but the name of the request.
+    /// The distinguishing parts of a problem: all but the name of the request.
     private func problem(_ response: ClientResponse) -> String {
         let text = String(decoding: response.body, as: UTF8.self)
         let fields = response.headers.filter { $0.name != "X-Request-Id" && $0.name != "Date" && $0.name != "Content-Length" }

@@ -71,7 +71,7 @@ import Testing
     @Test func `is asked over a new socket when the old one fails`() async throws {
         let opened = Locked(0)
         try await withServer {
-            // the first one is no socket
+            // the first one is not a socket
             let count = opened.withLock { count in
                 count += 1
                 return count

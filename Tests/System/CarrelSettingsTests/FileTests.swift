@@ -40,7 +40,7 @@ struct `A settings file` {
         ("motto = it's = that", "it's = that"), ("motto = a\r\nhttp.port = 1\r\n", "a"), ("\u{feff}motto = a", "a"),
         ("motto = é", "é"),
     ])
-    func `keeps a value as it is written`(text: String, value: String) throws {
+    func `keeps a value as written`(text: String, value: String) throws {
         #expect(try load(text).values.motto == value)
     }
 
@@ -85,7 +85,7 @@ struct `A settings file` {
         #expect(error?.exitStatus == .badSettings)
     }
 
-    @Test func `tells everything that is wrong at once`() {
+    @Test func `reports all mistakes together`() {
         let error = #expect(throws: SettingsError.self) {
             try load("http.port = x\nhttp.port = 1\nnonsense\nmoto = a\n", ["CARREL_LEASE_GRACE": "x"])
         }

@@ -124,7 +124,7 @@ struct `Flags of settings` {
         #expect(await serve(["--http-port", "2"], ["CARREL_HTTP_PORT": "3"]).1.hasPrefix("2 "))
     }
 
-    @Test func `are checked as they are read`() async {
+    @Test func `are checked as read`() async {
         let (status, _, notes) = await serve(["--port", "many"])
         #expect(status == .usage)
         #expect(notes.hasPrefix("serve: error: --port: 'many' is not a whole number\n"))

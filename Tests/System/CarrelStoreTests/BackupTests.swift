@@ -65,7 +65,7 @@ struct `A backup` {
         await restored.close()
     }
 
-    @Test func `that cannot be written leaves nothing behind`() async throws {
+    @Test func `that cannot be written leaves no files`() async throws {
         let folder = TemporaryDirectory()
         let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
         await #expect(throws: StoreError(.notFound, "")) { try await database.backup(to: folder.file("missing/copy.db")) }

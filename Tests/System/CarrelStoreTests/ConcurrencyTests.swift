@@ -5,7 +5,7 @@ import CarrelStore
 import CarrelThreads
 import Testing
 
-struct `Many at once` {
+struct `Concurrent work` {
     static let addIfFew = SQL("INSERT INTO book (id, pages) SELECT $1, 1 WHERE (SELECT COUNT(*) FROM book) < 10")
     static let increase = SQL("UPDATE book SET pages = pages + 1 WHERE id = $1")
 

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-/// The program beside the test's own that writes and is killed.
+/// The program, built next to the test's own, that writes and is killed.
 func crashWriter() throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)

@@ -49,7 +49,7 @@ struct `A database` {
     }
 
     @Test(arguments: TestEngine.allCases)
-    func `goes on in a transaction in which somebody stopped reading rows`(engine: TestEngine) async throws {
+    func `continues a transaction in which reading rows stopped early`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             try await database.write { transaction in
                 for i in 1...3 { try transaction.run(Shelf.add, [.text("\(i)"), 1, nil, nil]) }
@@ -200,7 +200,7 @@ struct `A database` {
     }
 
     @Test(arguments: TestEngine.allCases)
-    func `reads what was written before, at once`(engine: TestEngine) async throws {
+    func `reads earlier writes immediately`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             for i in 1...50 {
                 try await database.write { try Shelf.add("\(i)", to: $0) }
@@ -242,7 +242,7 @@ struct `A database` {
     }
 
     @Test(arguments: TestEngine.allCases)
-    func `answers what was asked and then refuses when it is closed`(engine: TestEngine) async throws {
+    func `completes pending work and then refuses when it is closed`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for i in 0..<20 {

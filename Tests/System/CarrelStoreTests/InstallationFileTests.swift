@@ -16,7 +16,7 @@ struct `The installation of a blob store` {
     }
 
     @Test(arguments: Placing.allCases)
-    func `is written once, whoever comes first, and leaves nothing beside it`(way: Placing) async throws {
+    func `is written once by the first process, and leaves no other files`(way: Placing) async throws {
         let folder = TemporaryDirectory()
         let store = try store(folder)
         let ids = try await withThrowingTaskGroup(of: String.self) { group in

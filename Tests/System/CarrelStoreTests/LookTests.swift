@@ -9,10 +9,11 @@ import Testing
 
 struct `A look into a database` {
     private let folder = TemporaryDirectory()
-    /// Of a name that has characters of addresses in it.
+    /// A path whose name has URI characters.
     private var path: String { folder.file("a b?c%41#.db") }
 
-    /// What lies there; without the index of the log where this process writes to the database, too: both have the same then.
+    /// The files and their contents; without the index of the log if this process also writes to the database: both have the same
+    /// then.
     private func contents(isShared: Bool = false) -> [String: [UInt8]] {
         Dictionary(
             uniqueKeysWithValues: names(in: folder.path).map {
@@ -43,7 +44,7 @@ struct `A look into a database` {
         #expect(contents() == closed)
     }
 
-    @Test func `sees what a process left behind that was killed, and leaves it there`() async throws {
+    @Test func `sees data of a killed process, and leaves it in place`() async throws {
         let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
         try await database.write { try Shelf.add("a", to: $0) }
         // as they lie while they are in use
@@ -93,7 +94,7 @@ struct `A look into a database` {
             return try reader.rows(Shelf.ids).count
         }
         #expect(count == 4 && looks.withLock { $0 } == 2)
-        // one that fails by itself fails at once
+        // a look that fails by itself fails immediately
         looks.withLock { $0 = 0 }
         await #expect(throws: StoreError(.corrupt, "")) {
             try await look.read { _ in
@@ -126,7 +127,7 @@ struct `A look into a database` {
         #expect(try await ids(look) == ["a"])
         #expect(ContinuousClock.now - start >= .milliseconds(200))
         try await ending.value
-        // as it is left where it is not deleted
+        // as left by a journal mode that does not delete it
         folder.write("a b?c%41#.db-journal", [UInt8](repeating: 0, count: 512))
         #expect(try await ids(look) == ["a"])
     }

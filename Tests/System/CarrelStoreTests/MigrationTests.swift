@@ -82,7 +82,7 @@ struct `Migrations` {
     }
 
     @Test(arguments: TestEngine.allCases)
-    func `are run by one of many programs that start at once`(engine: TestEngine) async throws {
+    func `are run by one of many programs that start together`(engine: TestEngine) async throws {
         try await engine.withPlace { open in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 { group.addTask { await (try open(Self.both, Self.clock)).close() } }

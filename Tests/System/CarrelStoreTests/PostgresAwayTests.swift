@@ -33,7 +33,7 @@ struct `A PostgreSQL server that is not well` {
     static let fill = SQL("CREATE TRIGGER full_disk BEFORE INSERT ON book FOR EACH ROW EXECUTE FUNCTION be_full()")
     static let makeRoom = SQL("DROP TRIGGER full_disk ON book")
 
-    /// What a call ends with, and how long it took.
+    /// The error of a call and its duration.
     private func failure(_ work: () async throws -> Void) async -> (code: StoreError.Code?, time: Duration) {
         let began = ContinuousClock.now
         do {
@@ -44,7 +44,7 @@ struct `A PostgreSQL server that is not well` {
         }
     }
 
-    /// It once held every thread, and whoever asked waited until the server went on.
+    /// It once blocked every thread, and callers waited until the server responded.
     @Test func `keeps callers waiting for some seconds while it hangs, then refuses them immediately, and serves again`()
         async throws
     {

@@ -29,7 +29,7 @@ struct `A PostgreSQL database` {
     static let pause = SQL("SELECT 1 FROM pg_sleep(0.02)")
     static let sessions = SQL("SELECT count(*) FROM pg_stat_activity WHERE datname = $1")
 
-    @Test func `goes on when its connections were ended`() async throws {
+    @Test func `continues after its connections were ended`() async throws {
         try await TestEngine.postgresql.withPlace { open in
             let (database, other) = (try open(Shelf.migrations, SystemClock()), try open(Shelf.migrations, SystemClock()))
             for i in 0..<3 {
@@ -110,7 +110,7 @@ struct `A PostgreSQL database` {
         }
     }
 
-    @Test func `goes on when another program has changed the schema`() async throws {
+    @Test func `continues after another program has changed the schema`() async throws {
         try await TestEngine.postgresql.withDatabase { database in
             try await database.write { try Shelf.add("a", to: $0) }
             let before = try await database.write { try $0.row(Self.all)?.values.count }
@@ -163,7 +163,7 @@ struct `A PostgreSQL database` {
         let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: limit)
         let other = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 3)
         let name = try await database.read { try $0.row(Self.ownName)?.text(0) ?? "" }
-        /// Connections that are there twice in a row: the server counts one that was closed for a moment more.
+        /// Connections that exist in two successive counts: the server counts a closed one for a moment longer.
         @Sendable func count() async throws -> Int64 {
             let first = try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 }
             try await Task.sleep(for: .milliseconds(100))

@@ -17,7 +17,7 @@ struct `Who watches a database for changes` {
 
         func add(_ changes: RowChangeObserver.Changes) { heard.withLock { $0.append(changes) } }
 
-        /// What was heard since this was last asked.
+        /// The changes received since the last call.
         func take() -> [RowChangeObserver.Changes] {
             heard.withLock { heard in
                 defer { heard = [] }

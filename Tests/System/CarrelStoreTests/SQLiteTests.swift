@@ -128,7 +128,7 @@ struct `A SQLite database` {
         try await first
         #expect(refused == 60)
         #expect(try await Shelf.count(database) == 31)
-        // one that waits for nobody
+        // a write that waits for no other
         await #expect(throws: Refusal.self) {
             try await database.write { transaction in
                 try Shelf.add("alone", to: transaction)
@@ -175,7 +175,7 @@ struct `A SQLite database` {
         await hasty.close()
     }
 
-    @Test func `keeps its log short while writes go on`() async throws {
+    @Test func `keeps its log short during writes`() async throws {
         let folder = TemporaryDirectory()
         let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
         let cover = [UInt8](repeating: 1, count: 1 << 20)

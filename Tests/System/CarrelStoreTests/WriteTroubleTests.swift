@@ -3,7 +3,7 @@
 import CarrelStore
 import Testing
 
-/// What health checks hear of a database that took no writes.
+/// Health checks of a database that refused writes.
 struct `Trouble with writes` {
     private let now = ContinuousClock.now
 

@@ -226,7 +226,7 @@ let placeScripts: [(name: String, source: String)] = [
         await moment();
         equal([rows(), panel.querySelector('.undo button')?.textContent], [['a', 'x'], 'Restore']);
 
-        // what was added is no whole list
+        // an added bookmark is not a complete list
         const other = new Bookmarks(player, shelf, () => {});
         other.load();
         lists[3].fail();

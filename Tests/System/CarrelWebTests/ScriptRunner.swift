@@ -10,7 +10,7 @@ import Testing
 /// Each script is the body of an async function; it may import our modules from `/assets/…`, and uses `equal(a, b)`,
 /// `check(truth, words)` and `refused(function)`. What it throws is its failure.
 enum ScriptRunner {
-    /// What came of each script by its name: an empty text, or the failure.
+    /// The result of each script by its name: an empty text, or the failure.
     static func run(_ scripts: [(name: String, source: String)]) async throws -> [String: String] {
         let browser = try requirePeer("chromium")
         let profile = TemporaryDirectory()

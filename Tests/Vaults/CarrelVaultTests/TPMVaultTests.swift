@@ -101,7 +101,7 @@ struct `A vault in a TPM` {
         }
     }
 
-    @Test func `refuses an object that was altered, though the file says nothing`() async throws {
+    @Test func `refuses an object that was altered, though the file is unchanged`() async throws {
         let place = try await VaultPlace(.tpm)
         let vault = try await place.create()
         _ = try await vault.makeKey(named: "device")

@@ -10,7 +10,7 @@ import CarrelVaultTPM
 import Glibc
 import Testing
 
-/// Where a test has a vault: its own folder, or names of its own on the one token.
+/// The place of a test's vault: its own folder, or its own names on the shared token.
 struct VaultPlace: Sendable {
     let kind: VaultKind
     let directory = TemporaryDirectory()
@@ -28,8 +28,8 @@ struct VaultPlace: Sendable {
 
     static let scrypt = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1)
 
-    /// A place for a vault of a kind, with the peer it needs; `isAlone` is for tests that kill processes, which leave their objects in a TPM
-    /// without a resource manager.
+    /// A place for a vault of a kind, with the peer it needs; `isAlone` is for tests that kill processes, which leave their
+    /// objects in a TPM without a resource manager.
     init(_ kind: VaultKind, isAlone: Bool = false) async throws {
         self.kind = kind
         switch kind {
@@ -67,7 +67,7 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// What opens the vault in `VaultProgram`.
+    /// The arguments that open the vault in `VaultProgram`.
     var arguments: [String] {
         switch peer {
         case .none: ["file", folder, passphrase]
@@ -87,7 +87,7 @@ struct VaultPlace: Sendable {
     var hasFile: Bool { kind != .pkcs11 }
 }
 
-/// The program beside the test's own that uses a vault.
+/// The program, built next to the test's own, that uses a vault.
 func vaultProgram() throws -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
@@ -97,7 +97,7 @@ func vaultProgram() throws -> String {
     return String(path)
 }
 
-/// The code of the error that a call throws; nil when it throws none.
+/// The code of the error that a call throws; nil if it throws none.
 func code<Value>(_ call: () async throws(VaultError) -> Value) async -> VaultError.Code? {
     do throws(VaultError) {
         _ = try await call()

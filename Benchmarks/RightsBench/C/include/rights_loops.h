@@ -58,8 +58,8 @@ int rights_loop_check(const char *_Nonnull path, const uint8_t *_Nonnull digests
 /// Reads a value of a player's store. Returns its count of bytes, 0 on failure.
 size_t rights_store_value(const char *_Nonnull path, const char *_Nonnull name, uint8_t *_Nonnull out, size_t room);
 
-/// The rows that one license takes, inserted into a copy of the server's database for so many seconds, 64 licenses to a commit. Returns the
-/// licenses in a second, or 0 on failure.
+/// The rows that one license takes, inserted into a copy of the server's database for `seconds`, 64 licenses to a commit. Returns
+/// the licenses in a second, or 0 on failure.
 double rights_loop_insert(const char *_Nonnull path, double seconds);
 
 #endif

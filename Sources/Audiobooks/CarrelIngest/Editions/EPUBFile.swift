@@ -5,7 +5,7 @@ import CarrelBytes
 import CarrelStore
 import CarrelWorks
 
-/// An EPUB publication on its way into the store: the file itself, as it is.
+/// An EPUB publication to ingest; the file is stored unchanged.
 struct EPUBFile {
     private let intake: EditionIntake
     private let path: String

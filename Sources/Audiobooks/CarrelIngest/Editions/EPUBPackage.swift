@@ -8,7 +8,7 @@ import CarrelXML
 /// The content of an EPUB's package document (EPUB 3.3 §5, OPF 2.0.1).
 struct EPUBPackage {
     private(set) var metadata: TitleMetadata
-    /// The entry that is its cover, where it names an existing one.
+    /// The entry of its cover, if it names an existing one.
     private(set) var coverName: String?
     private(set) var warnings: [String] = []
 
@@ -29,7 +29,7 @@ struct EPUBPackage {
         do {
             package = try Self.document(name, of: archive, path)
         } catch let error as IngestError {
-            // The book may be good all the same: readers are more lenient, and the operator can say what it is called.
+            // The book may still be usable: readers are more lenient, and the operator can provide the title.
             warnings.append("\(path): \(error.reason); its title is taken from its name")
             return
         }

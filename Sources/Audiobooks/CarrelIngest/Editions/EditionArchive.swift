@@ -25,7 +25,7 @@ struct EditionArchive {
         try ResourceName.refuseClashes(archive.entries.lazy.filter { !$0.isDirectory }.map(\.name), in: path)
     }
 
-    /// Refuses entries whose names lead elsewhere, in an archive that apps get as it is.
+    /// Refuses entries whose names leave the archive's folder: apps get the archive unchanged.
     func refuseEscapes() throws(IngestError) {
         guard let entry = archive.leftOut.first else { return }
         throw IngestError(.archive, source, entry.message, hint: "take it out of the archive, as by zip -d")
@@ -35,7 +35,7 @@ struct EditionArchive {
         archive.entries.contains { !$0.isDirectory && ResourceType.isPage($0.name) && !ResourceName.isLitter($0.name) }
     }
 
-    /// Reads every entry to its end: what is packed is whole, and no larger than it may be.
+    /// Reads every entry to its end: verifies that entries are complete and within the limits.
     func verify(_ progress: (IngestProgress) throws -> Void) throws {
         let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
         var done: Int64 = 0
@@ -54,7 +54,7 @@ struct EditionArchive {
         }
     }
 
-    /// The whole of one entry of at most `limit` bytes; nil when there is none of that name.
+    /// The whole of one entry of at most `limit` bytes; nil if there is no such entry.
     func content(of name: String, limit: Int) throws(IngestError) -> [UInt8]? {
         guard let entry = archive.entries.first(where: { $0.name == name }) else { return nil }
         guard entry.size <= Int64(limit) else {

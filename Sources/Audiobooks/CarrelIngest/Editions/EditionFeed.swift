@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelWorks
 import CarrelXML
 
-/// The feed of an edition's pages (RFC 4287), which lies beside them as `content.xml`: what an app pages through.
+/// The feed of an edition's pages (RFC 4287), stored next to them as `content.xml`: the order in which an app shows them.
 struct EditionFeed {
     struct Page {
         let path: String

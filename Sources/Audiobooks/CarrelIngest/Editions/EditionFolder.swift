@@ -22,8 +22,8 @@ struct EditionFolder {
 
     /// - Parameters:
     ///   - root: the folder.
-    ///   - source: what messages call it.
-    /// - Throws: ``IngestError`` for links, for invalid names, and for more than it may hold.
+    ///   - source: its name in messages.
+    /// - Throws: ``IngestError`` for links, for invalid names, and for exceeded limits.
     init(_ root: String, source: String) throws(IngestError) {
         try walk(root, "", depth: 0, source)
         files = NaturalOrder.sorted(files, by: \.path)

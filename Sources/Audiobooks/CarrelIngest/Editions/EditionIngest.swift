@@ -7,11 +7,11 @@ import CarrelCrypto
 import CarrelStore
 package import CarrelWorks
 
-/// Takes an edition into the store: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
+/// Ingests an edition: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
 ///
 /// A source is checked as a whole first: names that leave their folder, links, passwords and contents that grow without end are
-/// refused with what and where. Pages go into one blob, a ZIP archive that stores them as they are, so that each is one range of a
-/// file and the whole is what apps download. Everything here blocks, and memory does not grow with the source.
+/// refused, with their kind and place. Pages go into one blob, a ZIP archive without compression, so that each page is one range
+/// of the file, and apps download the whole file. All calls block, and memory does not grow with the source.
 package struct EditionIngest {
     private let intake: EditionIntake
 
@@ -31,7 +31,7 @@ package struct EditionIngest {
         let file = try SourceFile(path: path, name: path)
         let head = try file.bytes(0..<Int64(PDFHeader.window))
         if head.starts(with: [0x50, 0x4b, 0x03, 0x04]) {
-            // An EPUB's first entry is stored, has no extra field and says what it is (EPUB 3.3 §4.3.2).
+            // An EPUB's first entry is stored, has no extra field and identifies the format (EPUB 3.3 §4.3.2).
             if head.rawSpan.matches("mimetypeapplication/epub+zip", at: 30) { return .ebook }
             return try EditionArchive(path: path, limit: PackageWriter.byteLimit).hasPages ? .edition : nil
         }
@@ -55,10 +55,10 @@ package struct EditionIngest {
         return hash.finish()
     }
 
-    /// Takes what is at `path`.
+    /// Ingests the source at `path`.
     ///
-    /// - Returns: what the catalog needs to know of it.
-    /// - Throws: ``IngestError`` with what is wrong and where.
+    /// - Returns: the edition for the catalog.
+    /// - Throws: ``IngestError`` with the error and its place.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedEdition {
         switch try Self.kind(of: path) {
         case .ebook: return try EPUBFile(intake, path).take(sourceHash)

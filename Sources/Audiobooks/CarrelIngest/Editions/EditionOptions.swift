@@ -21,8 +21,8 @@ package struct EditionOptions: Sendable {
         self.productID = productID
     }
 
-    /// Why a product id is refused; nil when it is good. It is part of addresses, header fields and feeds, and every program has to
-    /// read the same in it: 1 to 128 visible ASCII characters without slashes, neither `.` nor `..`.
+    /// The reason for refusing a product id; nil if it is valid. It is part of addresses, header fields and feeds, and all
+    /// programs must interpret it in the same way: 1 to 128 visible ASCII characters without slashes, neither `.` nor `..`.
     package static func fault(inProductID id: String) -> String? {
         guard (1...128).contains(id.utf8.count),
             id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }),

@@ -9,7 +9,7 @@ package struct IngestedEdition: Sendable {
     package let metadata: TitleMetadata
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// The EPUB or PDF file itself; of pages, a ZIP archive that stores them as they are.
+    /// The EPUB or PDF file itself; for pages, a ZIP archive without compression.
     package let media: BlobID
     /// Bytes of the media blob.
     package let byteCount: Int64
@@ -22,15 +22,15 @@ package struct IngestedEdition: Sendable {
     package let warnings: [String]
 
     /// - Parameters:
-    ///   - kind: what it is a file, or files, of.
-    ///   - metadata: what it is called and who made it.
+    ///   - kind: the kind of edition.
+    ///   - metadata: its titles and contributors.
     ///   - sourceHash: SHA-256 over the source.
     ///   - media: the file, or the ZIP archive of its pages.
     ///   - byteCount: bytes of the media blob.
-    ///   - entry: the path of the resource that it opens with.
-    ///   - resources: what it is made of.
+    ///   - entry: the path of its first resource.
+    ///   - resources: its resources.
     ///   - cover: a picture and its media type.
-    ///   - warnings: what an operator should know, in sentences.
+    ///   - warnings: warnings for the operator, in sentences.
     package init(
         kind: EditionKind,
         metadata: TitleMetadata,
@@ -53,7 +53,7 @@ package struct IngestedEdition: Sendable {
         self.warnings = warnings
     }
 
-    /// The same of a source that is one file, taken as it is: its one resource is the whole blob.
+    /// Creates the edition of a source that is a single file, stored unchanged: its one resource is the whole blob.
     init(
         kind: EditionKind,
         metadata: TitleMetadata,

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelStore
 import CarrelWorks
 
-/// A PDF document on its way into the store: the file itself, as it is.
+/// A PDF document to ingest; the file is stored unchanged.
 struct PDFFile {
     private let intake: EditionIntake
     private let path: String

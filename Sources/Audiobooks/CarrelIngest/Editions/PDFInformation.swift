@@ -2,9 +2,9 @@
 
 import CarrelBytes
 
-/// The content of a PDF's document information dictionary (ISO 32000-1 §14.3.3), where it is unencrypted in the file.
+/// The content of a PDF's document information dictionary (ISO 32000-1 §14.3.3), if it is unencrypted in the file.
 ///
-/// A title that is in a compressed or encrypted object is not found; the operator can give one.
+/// A title in a compressed or encrypted object is not found; the operator can provide one.
 struct PDFInformation {
     private(set) var title: String?
     private(set) var author: String?
@@ -59,7 +59,7 @@ struct PDFInformation {
         return found
     }
 
-    /// The text string behind a key, in parentheses or in hexadecimal (§7.3.4, §7.9.2.2).
+    /// The text string after a key, in parentheses or in hexadecimal (§7.3.4, §7.9.2.2).
     private static func string(_ key: String, in object: ArraySlice<UInt8>) -> String? {
         let object = Array(object)
         guard let at = object.index(of: key) else { return nil }

@@ -3,9 +3,10 @@
 import CarrelBytes
 import CarrelStore
 
-/// Writes a ZIP archive whose entries are stored as they are (PKWARE APPNOTE 6.3.10 §4.3), so that each is one range of the whole.
+/// Writes a ZIP archive whose entries are stored without compression (PKWARE APPNOTE 6.3.10 §4.3), so that each is one range of
+/// the whole.
 ///
-/// The same entries give the same bytes: no time of day is in it.
+/// The same entries produce the same bytes: it contains no time of day.
 struct PackageWriter {
     private let writer: any BlobWriter
     private var directory: [UInt8] = []
@@ -19,9 +20,9 @@ struct PackageWriter {
         self.writer = writer
     }
 
-    /// Adds an entry of `size` bytes, which `body` hands over one piece after the other.
+    /// Adds an entry of `size` bytes, which `body` writes piece by piece.
     ///
-    /// - Returns: where its bytes begin in the archive.
+    /// - Returns: the offset of its bytes in the archive.
     mutating func add(_ name: String, crc: UInt32, size: Int64, _ body: ((RawSpan) throws -> Void) throws -> Void) throws -> Int64
     {
         guard writer.byteCount + size < Self.byteLimit, count < Self.entryLimit else {

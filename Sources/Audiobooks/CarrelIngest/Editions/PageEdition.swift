@@ -7,7 +7,7 @@ import CarrelStore
 import CarrelWorks
 import CarrelZlib
 
-/// Pages of HTML with what they need, on their way into one blob.
+/// Pages of HTML with their resources, to be stored in one blob.
 struct PageEdition {
     private let intake: EditionIntake
     private let folder: EditionFolder

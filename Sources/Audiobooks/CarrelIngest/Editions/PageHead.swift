@@ -33,9 +33,9 @@ struct PageHead {
         }
     }
 
-    /// UTF-8 where it is that, and else one character for each byte.
+    /// Decodes UTF-8 if valid, else one character for each byte.
     private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
-        // The limit may have cut a character in two: only what is wrong before the end makes it something else.
+        // The limit may have cut a character in two: only an error before the end means another encoding.
         if String(validating: bytes.dropLast(3), as: UTF8.self) != nil || bytes.count < 4 { return bytes }
         for cut in 1...4 where String(validating: bytes.dropLast(3 + cut), as: UTF8.self) != nil { return bytes }
         return Array(String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })).utf8)
@@ -126,7 +126,7 @@ struct PageHead {
         return found
     }
 
-    /// The text with single spaces between its words, cut where it is long.
+    /// The text with single spaces between its words, cut to the limit.
     static func words(_ text: String, limit: Int) -> String {
         let joined = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.value < 0x20 || $0.value == 0x7f } }
             .joined(separator: " ")

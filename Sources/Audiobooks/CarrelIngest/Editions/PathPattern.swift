@@ -27,7 +27,7 @@ package struct PathPattern: Sendable {
     /// Whether the whole path fits. Takes at most the product of both lengths.
     package func matches(_ path: String) -> Bool {
         let slash = UInt8(ascii: "/")
-        // reached[i]: the first i parts fit what was read so far
+        // reached[i]: the first i parts match the text read so far
         var reached = [Bool](repeating: false, count: parts.count + 1)
         reached[0] = true
         skipEmpty(&reached)
@@ -36,7 +36,7 @@ package struct PathPattern: Sendable {
             for (i, part) in parts.enumerated() {
                 switch part {
                 case .character(let wanted): if reached[i], byte == wanted { next[i + 1] = true }
-                // A character of several bytes is one: its later bytes stay where they are.
+                // A character of several bytes counts once: its later bytes do not advance.
                 case .one:
                     if reached[i], byte != slash { next[i + 1] = true }
                     if reached[i + 1], byte & 0xc0 == 0x80 { next[i + 1] = true }

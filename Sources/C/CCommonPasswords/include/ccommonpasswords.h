@@ -5,7 +5,7 @@
 
 /// Sorted first eight bytes of the SHA-256 of common passwords in lower case (scripts/common-passwords).
 extern const unsigned char *_Nonnull const ccommonpasswords_hashes;
-/// How many bytes there are.
+/// The number of bytes.
 extern const long ccommonpasswords_count;
 
 #endif

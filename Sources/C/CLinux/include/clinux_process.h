@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/// Starts `argv[0]` (looked up in PATH) in a session of its own with default signals, an empty signal mask and no descriptor
-/// but the three of `standard`, which become 0, 1 and 2. Returns 0 and the process id, or an errno value.
+/// Starts `argv[0]` (looked up in PATH) in a new session with default signals, an empty signal mask and only the three
+/// descriptors in `standard`, which become 0, 1 and 2. Returns 0 and the process id, or an errno value.
 int clinux_spawn(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull environment,
                  const char *_Nullable directory, const int *_Nonnull standard);
 
@@ -38,8 +38,8 @@ int clinux_ends_within(int pid, int milliseconds);
 /// Reaps the child. Returns its exit code, minus the number of the signal that ended it, or -1000.
 int clinux_reap(int pid);
 
-/// Whether this process or one that descends from it holds the socket with this inode: 1, 0, or minus an errno value. It reads /proc:
-/// a descendant whose parent has ended, and one whose descriptors this user may not list, do not count.
+/// Whether this process or a descendant holds the socket with this inode: 1, 0, or minus an errno value. It reads /proc:
+/// descendants whose parent has ended, or whose descriptors this user may not list, do not count.
 int clinux_own_processes_hold(uint32_t socket);
 
 #endif

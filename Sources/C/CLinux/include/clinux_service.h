@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a process that serves asks of the system.
+// System calls of a server process.
 #ifndef CLINUX_SERVICE_H
 #define CLINUX_SERVICE_H
 
@@ -9,7 +9,7 @@
 /// Lets the process open as many files as it may at all. Returns how many.
 int64_t clinux_raise_descriptors(void);
 
-/// Leaves no core dump and lets no other process of the user read this one's memory.
+/// Disables core dumps and lets no other process of the user read this one's memory.
 void clinux_forbid_dumps(void);
 
 /// From here on the first SIGTERM or SIGINT only makes `clinux_wait_for_stop` return, and the second ends the process.

@@ -47,12 +47,12 @@ struct clinux_loopback_socket {
 /// A socket for questions to the kernel about sockets (sock_diag(7)), or minus an errno value.
 int clinux_diagnosis(void);
 
-/// The other end of a TCP connection of this machine over IPv4. One caller at a time for each such socket; each question has another
-/// sequence number. Returns 0 or an errno value: ENOENT where no process holds it any more.
+/// The other end of a TCP connection of this machine over IPv4. One caller at a time for each such socket; each query needs a new
+/// sequence number. Returns 0 or an errno value: ENOENT if no process holds it anymore.
 int clinux_loopback_peer(int diagnosis, uint32_t sequence, const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours,
                          struct clinux_loopback_socket *_Nonnull out);
 
-/// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
+/// A number that changes whenever the peer reads bytes: the acknowledged bytes (TCP) or the pending bytes (Unix).
 uint64_t clinux_send_progress(int descriptor);
 
 /// Bytes that came and were not read.
@@ -67,13 +67,13 @@ uint64_t clinux_received(int descriptor);
 /// An epoll that closes on exec, or minus an errno value.
 int clinux_epoll(void);
 
-/// Watches for bytes to read (`reading`), or only for the peer hanging up (told once). Returns 0 or an errno value.
+/// Watches for bytes to read (`reading`), or only for the peer hanging up (reported once). Returns 0 or an errno value.
 int clinux_epoll_add(int epoll, int descriptor, int reading, uint64_t tag);
 
 /// Ends a watch.
 void clinux_epoll_remove(int epoll, int descriptor);
 
-/// Waits at most `timeout` milliseconds (-1: for ever) and stores the tags of up to `count` descriptors. Returns how many.
+/// Waits at most `timeout` milliseconds (-1: forever) and stores the tags of up to `count` descriptors. Returns how many.
 int clinux_epoll_wait(int epoll, uint64_t *_Nonnull tags, int count, int timeout);
 
 #endif

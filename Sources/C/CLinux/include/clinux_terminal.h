@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Questions at a terminal whose answers are not shown.
+// Prompts at a terminal with hidden input.
 #ifndef CLINUX_TERMINAL_H
 #define CLINUX_TERMINAL_H
 
 #include <stddef.h>
 
-/// Reads a line from a terminal that does not show it, and makes the terminal show again what it showed before, also where the
-/// user interrupts (Ctrl-C, Ctrl-\): then the process gets SIGINT behind it. Returns the count of bytes without the end of
-/// the line, at most `capacity` (what is longer is cut off), or -1 when there is no line: an error, or an interruption.
+/// Reads a line from a terminal without echo, then restores the terminal's settings, also if the user interrupts (Ctrl-C,
+/// Ctrl-\): then the process gets SIGINT afterwards. Returns the count of bytes without the line break, at most `capacity` (the
+/// rest is cut off), or -1 if there is no line: an error, or an interruption.
 long clinux_read_hidden(int terminal, void *_Nullable line, size_t capacity);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reader's own page: what the account holds, where it is signed in, and what its owner can change.
+// The reader's own page: entitlements, sessions and settings of the account.
 
 import { getJSON, send } from './api.js';
 import { byId, make } from './dom.js';
@@ -13,13 +13,13 @@ const root = '/v1/account';
 /** @param {string} text an instant @returns {string} */
 const day = (text) => when(new Date(text));
 
-/** What can be pressed: a message stands behind the one in which that happened. */
+/** Blocks with buttons: a message is shown after the block of the pressed button. */
 const blocks = '.rows, .form:not(.rename), p.choices';
 for (const block of document.querySelectorAll(`.own-hall section :is(${blocks})`)) {
   block.after(make('p', { class: 'told good', role: 'status' }), make('p', { class: 'told problem', role: 'alert' }));
 }
 
-/** The places of messages behind the block in which something was pressed. @param {Element|null} pressed @returns {HTMLElement[]} */
+/** The places for messages after the block of the pressed element. @param {Element|null} pressed @returns {HTMLElement[]} */
 function placesBeside(pressed) {
   const block = pressed?.closest(blocks);
   const after = block?.nextElementSibling;
@@ -43,18 +43,18 @@ function quieten() {
   byId('trouble').hidden = true;
 }
 
-/** A sentence of the server as people write one. @param {string} text */
+/** A sentence of the server with capital and period. @param {string} text */
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /**
  * Runs an action and shows its outcome. After a sign-out in between, shows the sign-in page.
- * @param {Element|null} pressed what was pressed; null for the page itself
- * @param {() => Promise<string|void>} work says what was done
+ * @param {Element|null} pressed the pressed element; null for the page itself
+ * @param {() => Promise<string|void>} work returns the message about the outcome
  */
 async function attempt(pressed, work) {
   const block = pressed?.closest(blocks);
   const place = block ? [...block.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (pressed)) : -1;
-  // what was pressed may be gone when it is done
+  // the pressed element may be removed when it is done
   const anchor = block ?? null;
   if (pressed) quieten();
   try {
@@ -67,7 +67,7 @@ async function attempt(pressed, work) {
   }
 }
 
-/** Gives the focus to what stands now where the button was, or to the heading above. @param {Element|null|undefined} block @param {number} place */
+/** Moves the focus to the element now at the button's place, or to the heading above. @param {Element|null|undefined} block @param {number} place */
 function keepFocus(block, place) {
   if (document.activeElement !== document.body) return;
   const buttons = block?.querySelectorAll('button') ?? [];
@@ -96,7 +96,7 @@ function fill(id, rows, none) {
 }
 
 /**
- * A button that ends one thing, named for those who do not see its row.
+ * A button that ends one thing, labeled for screen readers.
  * @param {string} verb @param {string} name @param {string} path @param {string} done @param {() => Promise<void>} after
  */
 function ender(verb, name, path, done, after) {
@@ -117,7 +117,7 @@ async function showHistory() {
     null, `/listen/${encodeURIComponent(item.order)}`)), 'Nothing yet.');
 }
 
-/** That what it was heard by is over, where it is. @param {{kind: string|null, state: string|null, endsAt: string|null}} item */
+/** A note that the loan or purchase has ended, if so. @param {{kind: string|null, state: string|null, endsAt: string|null}} item */
 function standing({ kind, state, endsAt }) {
   const what = kind === 'loan' ? 'loan' : 'order';
   switch (state) {

@@ -106,7 +106,7 @@ function roleForm(role, path, act) {
     onsubmit: async (values) => {
       const { path: link } = await call('PUT', `${path}/role`, values);
       if (!link) return void await act(async () => `The role is ${values.role}.`);
-      // The page stays as it is: the link is shown once.
+      // The page is not reloaded: the link is shown once.
       shown.textContent = `${location.origin}${link}`;
       shown.hidden = false;
       return `The role is ${values.role}. The old password and links no longer work: pass on this link to choose a new password; it works once, within an hour.`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Requests to the administrators' API. Whatever changes something says that this page asked for it.
+// Requests to the administrators' API. Changing requests prove that this page sent them.
 
 export class Refusal extends Error {
   /** @param {number} status @param {Record<string, any>} problem */
@@ -75,14 +75,14 @@ function answered(status, text) {
 }
 
 /**
- * Sends a file as it is, however long that takes.
+ * Sends a file unchanged, without a time limit.
  * @param {'POST'|'PUT'} method @param {string} path below `/admin/v1/` @param {File} file
- * @param {AbortSignal} signal stops it
+ * @param {AbortSignal} signal cancels it
  * @param {(sent: number, total: number) => void} onprogress
- * @returns {Promise<any>} the answer's JSON
+ * @returns {Promise<any>} the response's JSON
  */
 export function upload(method, path, file, signal, onprogress) {
-  // Only this kind of request tells how far it is.
+  // Only this kind of request reports upload progress.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open(method, `/admin/v1/${path}`);

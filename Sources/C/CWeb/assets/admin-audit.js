@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The audit log: who did what, on what, with which outcome; and whether the record is as it was sealed.
+// The audit log: actors, actions, subjects and outcomes; and the verification of its seals.
 
 import { call } from './admin-api.js';
 import { pagedList } from './admin-list.js';

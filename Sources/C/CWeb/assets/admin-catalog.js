@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Titles and editions: what there is to sell, lend and subscribe to.
+// Titles and editions: the catalog for sales, loans and subscriptions.
 
 import { call } from './admin-api.js';
 import { pagedList } from './admin-list.js';

@@ -8,7 +8,7 @@ import { make } from './dom.js';
 const space = 'http://www.w3.org/2000/svg';
 const width = 600;
 const height = 120;
-/** Kinds that have a colour of their own; the others share the last. */
+/** The number of kinds with their own color; the others share the last. */
 const colours = 5;
 
 /** @param {string} name @param {Record<string, string|number>} attributes @param {...Node} children */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The devices of an account, and where it is signed in.
+// The devices of an account, and its sessions.
 
 import { call } from './admin-api.js';
 import { action, actions, mark, section, table, time } from './admin-parts.js';

@@ -9,7 +9,7 @@ import { make } from './dom.js';
 /** @type {Record<string, 'good'|'bad'|'calm'>} */
 const tones = { granted: 'good', asked: 'calm' };
 
-/** @param {string} [name] whom it is about; asked for where it is left out */
+/** @param {string} [name] the account; prompts for it if omitted */
 export function explainForm(name) {
   const answer = make('div', { id: 'explanation', 'aria-live': 'polite' });
   const product = { name: 'product', label: 'Product id, title id or ISBN', required: true, maxlength: 256, hint: 'For an audiobook, the orders are explained.' };

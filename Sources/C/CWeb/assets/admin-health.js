@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the server is, and what it did lately.
+// The server's health and recent activity.
 
 import { call } from './admin-api.js';
 import { chart } from './admin-chart.js';
@@ -76,7 +76,7 @@ function tile(name, value, about) {
 }
 
 /**
- * How a system that is asked who may read what has answered lately.
+ * The recent responses of an upstream system of entitlements.
  * @param {any} source
  * @returns {[string, Node]}
  */

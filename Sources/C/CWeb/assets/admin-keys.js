@@ -78,7 +78,7 @@ function rotation(kind) {
   return make('p', { class: 'actions' }, button('Rotate', false), button('Rotate now', true));
 }
 
-/** Revokes issued credentials: those of one product, or all. */
+/** Revokes issued credentials: for one product, or all. */
 function revocation() {
   /** @param {string} what @param {Record<string, any>} body */
   const revoke = async (what, body) => {

@@ -8,13 +8,13 @@ import { make } from './dom.js';
 import { newest } from './newest.js';
 
 /**
- * Fills `place` with a list, and asks for it immediately.
+ * Fills `place` with a list, and requests it immediately.
  *
  * @param {HTMLElement} place
  * @param {string} path of the list, below `/admin/v1/`
  * @param {number} limit entries on a page
  * @param {(shown: any[], reload: () => Promise<void>) => Node} show
- * @param {string} [member] of the answer that has the entries
+ * @param {string} [member] the member of the response with the entries
  * @returns {(wanted?: Record<string, any>) => Promise<void>} reloads with other filters
  */
 export function pagedList(place, path, limit, show, member = path) {
@@ -28,7 +28,7 @@ export function pagedList(place, path, limit, show, member = path) {
     const asked = wanted;
     const answer = await asking((signal) => call('GET', `${path}${query({ ...asked, limit, after })}`, undefined, signal));
     if (!answer) return;
-    /** The next page of this list, unless another is being asked for. @param {string} [from] */
+    /** The next page of this list, unless another is being requested. @param {string} [from] */
     const next = async (from) => { if (wanted === asked) await load(from); };
     shown = after ? [...shown, ...answer[member]] : answer[member];
     place.replaceChildren(show(shown, () => load()), more(answer.next, next) ?? '');

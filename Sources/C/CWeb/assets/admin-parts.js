@@ -10,7 +10,7 @@ let hush;
 /** When something was said last, in milliseconds. */
 let saidAt = -Infinity;
 
-/** Clears the messages of the previous view; those that led to this one stay. */
+/** Clears the messages of the previous view; messages that led to this one stay. */
 export function quietenOld() {
   if (performance.now() - saidAt > 300) quieten();
 }
@@ -39,7 +39,7 @@ export function refresh() {
   return new Promise((done) => { dispatchEvent(new CustomEvent('refresh', { detail: done })); });
 }
 
-/** Says what went wrong beside what it is about; nothing where that is gone. @param {Element|null} near @param {string} text */
+/** Shows an error next to an element; does nothing if the element was removed. @param {Element|null} near @param {string} text */
 function complain(near, text) {
   if (!near?.isConnected) return false;
   near.parentElement?.querySelector(':scope > .problem')?.remove();
@@ -57,8 +57,8 @@ function calm(near) {
 }
 
 /**
- * Does something and says how it went: good news for the whole page, bad news beside what was pressed.
- * @param {() => Promise<string|boolean|void>} work what to say; false where it has said that it did not work
+ * Runs an action and shows its result: success for the whole page, failure next to the pressed element.
+ * @param {() => Promise<string|boolean|void>} work returns the message; false if it has already shown a failure
  */
 export async function attempt(work) {
   const at = document.activeElement;
@@ -94,7 +94,7 @@ let fieldCount = 0;
 /**
  * @typedef {{name: string, label: string, type?: string, options?: [string, string][], required?: boolean, value?: string,
  *   hint?: string, autocomplete?: string, accept?: string, min?: number, maxlength?: number, hidden?: boolean}} Field
- *   hidden: for the browser's password keeper alone
+ *   hidden: only for the browser's password manager
  * @param {Field} field
  */
 function fieldOf(field) {
@@ -128,7 +128,7 @@ function fieldOf(field) {
 
 /**
  * @param {{fields: Field[], verb: string, quiet?: boolean, name?: string, onsubmit: (values: Record<string, string>) => Promise<string|boolean|void>, keeps?: boolean, repeats?: boolean}} options
- *   keeps: whether what was typed stays after it worked. repeats: whether it may be sent again before it is answered, as a search may
+ *   keeps: whether the input stays after success. repeats: whether it may be sent again before the response, like a search
  */
 export function form({ fields, verb, quiet = false, name, onsubmit, keeps = false, repeats = false }) {
   let waiting = 0;
@@ -158,7 +158,7 @@ export function form({ fields, verb, quiet = false, name, onsubmit, keeps = fals
  * @param {string} caption
  * @param {string[]} columns
  * @param {(Node|string|null)[][]} rows
- * @param {string} [empty] said where there are no rows
+ * @param {string} [empty] shown if there are no rows
  */
 export function table(caption, columns, rows, empty = 'There is nothing here yet.') {
   if (rows.length === 0) return make('p', { class: 'quiet', text: empty });
@@ -175,7 +175,7 @@ export function facts(pairs) {
   return make('dl', { class: 'facts' }, ...pairs.map(([name, value]) => make('div', {}, make('dt', { text: name }), make('dd', {}, value ?? '–'))));
 }
 
-/** @param {string} text @param {() => unknown} onclick @param {string} [about] what it is about, for those who hear the page */
+/** @param {string} text @param {() => unknown} onclick @param {string} [about] its subject, for screen readers */
 export function action(text, onclick, about) {
   return make('button', { type: 'button', class: 'link', onclick }, text, about ? make('span', { class: 'visually-hidden', text: ` ${about}` }) : null);
 }
@@ -199,7 +199,7 @@ export function time(instant, isExact = false) {
   return make('time', { datetime: instant, text: (isExact ? exact : formatter).format(new Date(instant)) });
 }
 
-/** The instant that a field of a date and a time means here; undefined for an empty one. @param {string} value */
+/** The instant of a field of a date and a time, in local time; undefined if empty. @param {string} value */
 export function instantOf(value) {
   return value ? new Date(value).toISOString() : undefined;
 }

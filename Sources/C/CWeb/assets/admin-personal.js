@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is known about a person: what they listened to, all of it as a file, and forgetting them.
+// Personal data: listening history, export as a file, and erasure.
 
 import { call } from './admin-api.js';
 import { attempt, say, section, table, time } from './admin-parts.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans: what accounts can be granted.
+// Plans: grants for accounts.
 
 import { call } from './admin-api.js';
 import { form, heading, refresh, section, table } from './admin-parts.js';

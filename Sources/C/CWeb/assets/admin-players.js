@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The players of an account: copies of apps with certificates, their licenses, and why they were denied one.
+// The players of an account: copies of apps with certificates, their licenses, and the reasons for denials.
 
 import { call, query } from './admin-api.js';
 import { action, actions, attempt, facts, mark, refresh, section, table, time } from './admin-parts.js';

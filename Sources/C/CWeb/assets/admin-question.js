@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The one dialog: asks before something that cannot be undone, and for a word where one is needed.
+// The only dialog: confirms irreversible actions, and prompts for a word if needed.
 
 import { byId } from './dom.js';
 
@@ -10,9 +10,9 @@ import { byId } from './dom.js';
  */
 
 /**
- * @param {string} text @param {string} verb what the button says that means yes
- * @param {Answer} [answer] a text to be typed
- * @returns {Promise<string|false>} false for no; the text typed, or “yes” where none is asked for
+ * @param {string} text @param {string} verb the label of the confirming button
+ * @param {Answer} [answer] a text to type
+ * @returns {Promise<string|false>} false for no; the text typed, or “yes” if none is requested
  */
 function question(text, verb, answer) {
   const dialog = /** @type {HTMLDialogElement} */ (byId('question'));
@@ -45,7 +45,7 @@ export async function ask(text, verb) {
   return await question(text, verb) !== false;
 }
 
-/** The same, where a name has to be typed to be sure. @param {string} text @param {string} verb @param {string} name @returns {Promise<boolean>} */
+/** The same, but a name must be typed for confirmation. @param {string} text @param {string} verb @param {string} name @returns {Promise<boolean>} */
 export async function askForName(text, verb, name) {
   return await question(text, verb, { label: `Type ${name} to confirm`, mustBe: name }) !== false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an account bought in an app store: what the store signed, what it gives, and taking it back.
+// What an account bought in an app store: signed transactions, their grants, and their release.
 
 import { call } from './admin-api.js';
 import { action, form, mark, section, table, time } from './admin-parts.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sessions: who is signed in, and where.
+// Sessions: signed-in accounts and their devices.
 
 import { call } from './admin-api.js';
 import { pagedList } from './admin-list.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Staff: who may do what, and links for new owners.
+// Staff: roles, and links for new owners.
 
 import { call } from './admin-api.js';
 import { attempt, heading, mark, section, table, time } from './admin-parts.js';

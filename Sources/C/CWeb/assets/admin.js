@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The administrator's page: who is signed in, where they can go, and the view they are at.
+// The administrator's page: the signed-in account, the navigation, and the current view.
 
 import { accountView } from './admin-account.js';
 import { accountsView } from './admin-accounts.js';
@@ -39,7 +39,7 @@ const places = [
 
 /** @type {Me|null} */
 let me = null;
-/** Counts views, so that a slow one does not come after a later one. */
+/** Counts views, so that a slow view does not replace a later one. */
 let turn = 0;
 
 const isSetupLink = () => new URLSearchParams(location.hash.slice(1)).has('setup');

@@ -79,7 +79,7 @@ async function failure(response) {
   try {
     if (/json/.test(response.headers.get('Content-Type') ?? '')) problem = await response.json();
   } catch {
-    // A body that is not what it says adds nothing.
+    // An invalid body adds nothing.
   }
   const after = Number(response.headers.get('Retry-After') ?? problem.retryAfter ?? NaN);
   const kind = status === 401 ? 'signed-out'

@@ -51,7 +51,7 @@ export class Bookmarks {
   #isAsking = false;
   /** What changed while a list is on its way, which may not know it: bookmarks that were added, and null for those removed, by id. @type {Map<string, Bookmark|null>} */
   #changes = new Map();
-  /** The one that was removed last, to be offered back. @type {Bookmark|null} */
+  /** The last removed bookmark, for undo. @type {Bookmark|null} */
   #removed = null;
   #place = 0;
 
@@ -83,7 +83,7 @@ export class Bookmarks {
     this.#changes.clear();
     try {
       const list = await this.#asking((signal) => this.#shelf.list(signal));
-      // something newer was asked for
+      // a newer list was requested
       if (!list) return;
       this.#isAsking = false;
       const added = [...this.#changes.values()].filter((bookmark) => bookmark !== null);
@@ -133,7 +133,7 @@ export class Bookmarks {
 
   /**
    * Shows the loaded list. Without one, loads it, unless a request is running.
-   * @param {string} id @param {Bookmark|null} added null where it was removed
+   * @param {string} id @param {Bookmark|null} added null if it was removed
    */
   #changed(id, added) {
     if (this.#isAsking) this.#changes.set(id, added);
@@ -145,7 +145,7 @@ export class Bookmarks {
     } else if (!this.#isAsking) this.load();
   }
 
-  /** @param {boolean} [isFocused] whether the offer to put one back has the focus */
+  /** @param {boolean} [isFocused] whether the undo button has the focus */
   #show(isFocused = this.#panel.querySelector('.undo button') === document.activeElement) {
     const removed = this.#removed;
     const list = [...(this.#list ?? [])].sort((a, b) => a.seconds - b.seconds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The list of chapters, with the one that plays.
+// The list of chapters, with the playing chapter marked.
 
 import { byId, make, setText } from './dom.js';
 import { clock, length } from './format.js';

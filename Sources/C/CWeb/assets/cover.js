@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Covers: the publisher's picture, or a plain one with the title on a colour of its own.
+// Covers: the publisher's picture, or a plain one with the title on its own color.
 
 import { make } from './dom.js';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decrypts segments with WebCrypto where the page has it, with our own AES elsewhere.
+// Decrypts segments with WebCrypto if the page has it, with our own AES otherwise.
 
 import { decryptCBC, expandKey } from './aes.js';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the server calls this browser when another device asks where it left off.
+// The name of this browser for resuming on other devices.
 
 import { randomHex, recall, remember } from './store.js';
 

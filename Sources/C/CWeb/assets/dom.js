@@ -35,7 +35,7 @@ export function make(name, attributes = {}, ...children) {
 
 const svg = 'http://www.w3.org/2000/svg';
 
-/** An icon of the sprite; its meaning is said by the text or label beside it. @param {string} name */
+/** An icon of the sprite; the text or label next to it has its meaning. @param {string} name */
 export function icon(name) {
   const element = document.createElementNS(svg, 'svg');
   element.setAttribute('class', 'icon');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chooses how this browser plays the stream: packed audio as it is (Chromium), wrapped into fMP4 (Firefox), or the browser's
-// own HLS (iPhone). A browser's claim is trusted until its first append fails; then the next engine is tried.
+// Chooses how this browser plays the stream: packed audio unchanged (Chromium), wrapped into fMP4 (Firefox), or the browser's own
+// HLS (iPhone). A browser's claim is trusted until its first append fails; then the next engine is tried.
 
 import { MSEEngine } from './mse-engine.js';
 import { NativeEngine, playsHLS } from './native-engine.js';

@@ -27,7 +27,7 @@ const kilobitsMPEG2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 
 /**
  * @param {Uint8Array} data
  * @returns {Frames}
- * @throws {RangeError} when there is no frame, or something that is not one
+ * @throws {RangeError} if there is no frame, or invalid data
  */
 export function findFrames(data) {
   let at = id3Length(data);

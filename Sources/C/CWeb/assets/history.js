@@ -17,7 +17,7 @@ import { newest } from './newest.js';
 const breath = 180_000;
 /** Seconds of a stretch not worth listing. */
 const least = 5;
-/** Stretches listed, and the pages of intervals that are read to find them: a night is one stretch of six pages. */
+/** The number of listed sessions, and of pages of intervals to read for them: a night is one session of six pages. */
 const most = 50;
 const pages = 20;
 

@@ -10,7 +10,7 @@ const none = ['und', 'mul', 'mis', 'zxx'];
  * The tag for `lang` (BCP 47), with the shortest code of the language: “eng” is “en”.
  *
  * @param {unknown} text
- * @returns {string|null} null for what names no language: the element then has none of its own
+ * @returns {string|null} null for an unknown language: the element then has no `lang`
  */
 export function languageTag(text) {
   try {

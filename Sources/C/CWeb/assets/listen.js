@@ -95,7 +95,7 @@ async function begin() {
   }
 }
 
-/** The playlist requested first, or that of the title if it differs. */
+/** The playlist requested first, or the title's playlist if it differs. */
 function openPlaylist() {
   if (!hasMediaSource || !item.playlist || item.playlist === usualPlaylist) return asked.playlist;
   source = new SegmentSource(item.playlist);

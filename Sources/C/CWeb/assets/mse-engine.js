@@ -5,7 +5,7 @@
 import { segmentAt } from './playlist.js';
 import { initializationSegment, wrapSegment } from './mux-fmp4.js';
 
-/** Seconds kept behind the clock, so that a step back is instant. */
+/** Seconds kept before the current time, so that a step back is instant. */
 const behind = 60;
 /** Seconds fetched ahead while playing: enough for a train in a tunnel. */
 const aheadPlaying = 300;
@@ -14,7 +14,7 @@ const aheadPaused = 15;
 /** What a range may lack at its edges and still hold a segment. */
 const tolerance = 0.15;
 
-/** @typedef {{mime: string, wrap: boolean}} Form how segments are appended: packed as they are, or wrapped into fMP4 */
+/** @typedef {{mime: string, wrap: boolean}} Form how segments are appended: packed and unchanged, or wrapped into fMP4 */
 
 /**
  * Events: `failed` (`detail` is the error): nothing more will play.
@@ -228,7 +228,7 @@ export class MSEEngine extends EventTarget {
     }
   }
 
-  /** Removes what is far from the clock. @param {number} keep seconds behind it @returns whether anything went */
+  /** Removes buffered media far from the current time. @param {number} keep seconds before the current time @returns whether anything was removed */
   async #evict(keep) {
     const { buffered } = this.#buffer;
     if (buffered.length === 0) return false;
@@ -275,7 +275,7 @@ export class MSEEngine extends EventTarget {
     this.#lastAppended = -2;
   }
 
-  /** Steps over a hollow segment or a hair's breadth between two ranges, where the clock would stand for ever. */
+  /** Skips an empty segment or a tiny gap between two ranges, where the clock would stop forever. */
   #skipGap() {
     const audio = this.#audio;
     if (this.#pending !== null || audio.paused || audio.readyState > 2) return;

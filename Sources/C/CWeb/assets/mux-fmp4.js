@@ -82,7 +82,7 @@ export function initializationSegment(format) {
  */
 export function wrapSegment(data, start, sequence) {
   const { format, offsets, sizes } = findFrames(data);
-  // Segments start at a frame of the stream: the nearest one undoes the rounding of the playlist's microseconds.
+  // Segments start at a frame of the stream: the nearest frame undoes the rounding of the playlist's microseconds.
   const decodeTime = Math.round(start * format.rate / format.samplesPerFrame) * format.samplesPerFrame;
   const fragmentSize = 8 + 16 + 8 + 16 + 20 + 20 + 4 * sizes.length;
   const header = box('moof',

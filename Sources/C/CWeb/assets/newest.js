@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One question at a time: a newer one ends the one before, so that an older answer, or its failure, never replaces a newer one.
+// One request at a time: a newer request cancels the previous one, so that an older response or error never replaces a newer one.
 
 /**
  * Each view that fetches as a person types or presses has one of these.

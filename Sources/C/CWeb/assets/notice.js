@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A notice in the place of the player: what is wrong and what to do.
+// A notice in place of the player: the problem and the remedy.
 
 import { byId, icon, make } from './dom.js';
 

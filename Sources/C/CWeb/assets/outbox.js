@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Intervals on their way to the server. They stay in the browser's storage until the server has them, so that neither a tunnel
-// nor a closed lid loses a place. Sending one twice does no harm: the server keeps one.
+// Intervals to send to the server. They stay in the browser's storage until the server has them, so that neither a tunnel nor a
+// closed lid loses a place. Sending one twice does no harm: the server keeps one.
 
 import { RequestError, send } from './api.js';
 import { forgetReader, randomHex, recall, remember, remembered } from './store.js';
@@ -22,7 +22,7 @@ export class Outbox {
   #delay = 5;
 
   constructor() {
-    // Each tab has its own box; what an earlier visit left behind is taken over.
+    // Each tab has its own box; remains of an earlier visit are taken over.
     for (const key of remembered(shelf)) {
       const left = recall(key);
       if (Array.isArray(left)) this.#waiting.push(...left);
@@ -67,7 +67,7 @@ export class Outbox {
           return;
         }
       }
-      // Accepted, known already, or refused one by one: the server has spoken about each.
+      // Accepted, already known, or refused individually: the server has decided on each.
       const done = new Set(sent);
       this.#waiting = this.#waiting.filter((interval) => !done.has(interval));
       this.#save();
@@ -88,7 +88,7 @@ export class Outbox {
 /** Ends the session, and leaves nothing about the reader in this browser. */
 export async function signOut() {
   await new Outbox().flush();
-  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  await send('POST', '/sign-out', {}).catch(() => {}); // the response is the page for signed-out users
   forgetReader();
   location.assign('/');
 }

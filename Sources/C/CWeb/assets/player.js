@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The player: one audio element, one engine that feeds it, and the book's own clock. It knows nothing of the page.
+// The player: one audio element, one engine that feeds it, and the book's own clock. It is independent of the page.
 
 import { RequestError } from './api.js';
 import { lacksOutput } from './sound-output.js';
@@ -193,7 +193,7 @@ export class Player extends EventTarget {
     return this.chapters[index + 1]?.start ?? this.duration;
   }
 
-  /** To the start of this chapter, or of the one before when it has just begun. */
+  /** To the start of this chapter, or of the previous one if it has just begun. */
   previousChapter() {
     const index = this.chapterAt();
     if (index < 0) return;

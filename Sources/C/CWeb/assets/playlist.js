@@ -98,7 +98,7 @@ export function segmentIV(playlist, n) {
 }
 
 /**
- * The segment that plays at `time`, found by bisection; the first or last one when `time` is outside.
+ * The segment that plays at `time`, found by bisection; the first or last one if `time` is outside.
  * @param {Playlist} playlist
  * @param {number} time seconds of the stream
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Cuts listening into intervals for the server's log: one about every five seconds, and one whenever playback stops or jumps.
-// Neighbours abut: each begins where and when the one before it ended.
+// Intervals are contiguous: each begins where and when the previous one ended.
 
 /**
  * @typedef {object} Interval what `POST /v2/states/` takes
@@ -45,7 +45,7 @@ export class ListeningLog {
     this.#open = { at: this.#now(), position, speed };
   }
 
-  /** Playback goes on. @param {number} position seconds */
+  /** Playback advances. @param {number} position seconds */
   tick(position) {
     if (!this.#open || this.#now() - this.#open.at < piece) return;
     const { speed } = this.#open;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the page asks its server for. The page's own address holds the token.
+// The page's requests to its server. The page's own address contains the token.
 
 /** @param {string} path below the page @param {RequestInit} [options] */
 export async function send(path, options = {}) {
@@ -12,7 +12,7 @@ export async function send(path, options = {}) {
   return response;
 }
 
-/** As {@link send}, for what answers JSON. @param {string} path @param {RequestInit} [options] */
+/** Like {@link send}, for JSON responses. @param {string} path @param {RequestInit} [options] */
 export async function ask(path, options = {}) {
   const response = await send(path, options);
   return response.status === 204 ? null : response.json();

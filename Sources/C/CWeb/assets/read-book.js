@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The publication: its reading order, its contents, and where an address leads.
+// The publication: its reading order, its contents, and the resolution of addresses.
 
 import { languageTag } from './language.js';
 
@@ -13,24 +13,23 @@ import { languageTag } from './language.js';
 export function normal(href) {
   const url = new URL(href, 'https://publication.invalid/');
   let path = url.pathname.slice(1);
-  try { path = decodeURI(path); } catch { /* as it is */ }
+  try { path = decodeURI(path); } catch { /* unchanged */ }
   return url.origin === 'https://publication.invalid' ? path : url.href;
 }
 
 /** @param {string} href */
 export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexOf('#') + 1) : '');
 
-/** The page of a PDF document that is asked for (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
+/** The requested page of a PDF document (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
 export const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
 
 /**
- * Seconds of a track at which a fragment begins (Media Fragments URI 1.0 §4.2.1, normal play time); 0 for none. Where it ends does not
- * count: a track goes on.
+ * The start of a fragment in seconds of its track (Media Fragments URI 1.0 §4.2.1, normal play time); 0 for none. Its end is ignored: a track continues.
  * @param {{fragment?: string}} to
  */
 export function timeIn(to) {
   let fragment = to.fragment ?? '';
-  try { fragment = decodeURIComponent(fragment); } catch { /* as it is */ }
+  try { fragment = decodeURIComponent(fragment); } catch { /* unchanged */ }
   const begin = [...fragment.matchAll(/(?:^|&)t=(?:npt:)?([\d:.]*)(?=,|&|$)/g)].at(-1)?.[1] ?? '';
   const parts = begin.split(':');
   if (parts.length > 3 || !parts.every((part) => /^\d{1,9}(\.\d*)?$/.test(part))) return 0;
@@ -38,8 +37,8 @@ export function timeIn(to) {
 }
 
 /**
- * How much of the publication each resource is: its positions, or the seconds of each track, or one where neither is known.
- * @param {Link[]} order @param {number[]} positions how many each has
+ * The weight of each resource in the publication: its positions, or the seconds of each track, or one if neither is known.
+ * @param {Link[]} order @param {number[]} positions the number for each resource
  */
 function weights(order, positions) {
   if (positions.length === order.length && positions.some((count) => count > 0)) return positions.map((count) => Math.max(1, count));
@@ -69,7 +68,7 @@ export class Book {
     this.authors = author.join(', ');
     this.language = languageTag([answer.manifest.metadata.language ?? []].flat()[0]);
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
-    /** Documents beside the reading order, such as notes, with their headings. @type {Map<string, string>} */
+    /** Documents outside the reading order, such as notes, with their headings. @type {Map<string, string>} */
     this.besides = new Map((answer.manifest.resources ?? [])
       .filter((/** @type {Link} */ link) => /^(application\/xhtml\+xml|text\/html)\b/.test(link.type ?? '') && !this.places.has(normal(link.href)))
       .map((/** @type {Link} */ link) => [normal(link.href), link.title ?? '']));
@@ -87,7 +86,7 @@ export class Book {
     if (!this.contents.length) {
       this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `${this.kindOf(link) === 'image' ? 'Page' : 'Part'} ${index + 1}`) }, depth: 0 }));
     }
-    /** The heading under which each place of the reading order stands: the first one in it, or that of the place before. @type {string[]} */
+    /** The heading of each document of the reading order: the first heading in it, or the previous document's. @type {string[]} */
     this.headings = [];
     const first = new Map();
     for (const { link } of this.contents) {
@@ -103,7 +102,7 @@ export class Book {
     const positions = answer.positions ?? [];
     this.hasPositions = positions.length === this.order.length && positions.some((count) => count > 0);
     this.weights = weights(this.order, positions);
-    /** What comes before each resource, and after the last one all there is. */
+    /** The weight before each resource, and the total at the end. */
     this.before = [0];
     for (const weight of this.weights) this.before.push(this.before[this.before.length - 1] + weight);
     this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
@@ -118,7 +117,7 @@ export class Book {
     return (this.before[index] + Math.min(1, progression) * this.weights[index]) / this.before[this.order.length];
   }
 
-  /** The number of the position at a place, from 1; undefined where the publication has none. @param {number} index @param {number} progression */
+  /** The number of the position at a place, from 1; undefined if the publication has none. @param {number} index @param {number} progression */
   position(index, progression) {
     if (!this.hasPositions) return undefined;
     return this.before[index] + Math.min(this.weights[index] - 1, Math.floor(progression * this.weights[index])) + 1;
@@ -145,9 +144,9 @@ export class Book {
   /** The heading under which a place of the reading order stands. @param {number} index */
   headingOf(index) { return this.headings[index] ?? ''; }
 
-  /** The heading under which an address stands, in the reading order or beside it. @param {string} href */
+  /** The heading of an address, in the reading order or outside it. @param {string} href */
   headingAt(href) { return this.headings[this.indexOf(href)] ?? this.besides.get(normal(href)) ?? ''; }
 
-  /** Whether an address leads to a document beside the reading order. @param {string} href */
+  /** Whether an address leads to a document outside the reading order. @param {string} href */
   isBeside(href) { return this.besides.has(normal(href)); }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the
-// reader's own page, where copying and printing are counted like that of any other words.
+// A PDF document with limited rights: pages rendered by the server, with selectable text over them. It is shown in the reader's
+// own page, where copying and printing are counted as for other publications.
 
 import { byId, make, setText } from './dom.js';
 import { ask, send } from './read-api.js';
@@ -19,7 +19,7 @@ if (pen) pen.font = '100px sans-serif';
 export class DrawnView {
   /**
    * @param {string|null} language of the publication
-   * @param {() => number} zoom 1 where the whole page fits
+   * @param {() => number} zoom 1 if the whole page fits
    * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, problem: (text: string) => void, selection: (text: string) => void}} heard
    */
   constructor(language, zoom, heard) {
@@ -33,7 +33,7 @@ export class DrawnView {
     this.sheet = null;
     this.page = 0;
     this.total = 0;
-    /** Pixels of the largest picture that was asked for of the page that is shown. */
+    /** The size in pixels of the largest requested picture of the current page. */
     this.asked = 0;
     this.waiting = new AbortController();
     addEventListener('resize', () => this.fit());
@@ -120,14 +120,14 @@ export class DrawnView {
   /** Loads the picture of a page in a size. */
   async draw(picture, page, size, signal) {
     Object.assign(picture.dataset, { page, size });
-    // asked for like words, because an answer says why there is no picture
+    // requested with fetch, because the response contains the reason for a missing picture
     const response = await send(`drawn/picture?href=${this.href}&page=${page}&size=${size}`, { signal });
     const address = URL.createObjectURL(await response.blob());
     picture.src = address;
     await picture.decode().finally(() => URL.revokeObjectURL(address));
   }
 
-  /** The words of a page; none, and why, where only the picture can be had. */
+  /** The words of a page; none, with the reason, if only the picture is available. */
   async words(page, signal) {
     try {
       return await ask(`drawn/words?href=${this.href}&page=${page}`, { signal });
@@ -140,7 +140,7 @@ export class DrawnView {
     const { width, height } = this.size;
     return make('div', { class: 'words', lang: this.language }, ...blocks.map((lines) => make('p', {}, ...lines.flatMap((line) => [...line.map(([text, left, top, wide, high], at) => {
       const next = line[at + 1];
-      // a blank reaches to the next word, so that what is selected has no holes
+      // a space extends to the next word, so that selections have no gaps
       const gap = next ? next[1] - left - wide : -1;
       const word = make('span', { text: next ? `${text} ` : text });
       const letters = gap > 0 && gap < 2 * high ? word.textContent : text;
@@ -199,7 +199,7 @@ export class DrawnView {
   async print(isOn) { if (isOn) await this.sharpen(sizes[sizes.length - 1]); }
 }
 
-/** The size of a page as it is seen: that of its words is told before it is turned. */
+/** The size of a page as shown: the size of its text is reported before rotation. */
 function upright({ width, height }, { naturalWidth, naturalHeight }) {
   if (!width || !height) return { width: naturalWidth || 3, height: naturalHeight || 4 };
   return (width > height) === (naturalWidth > naturalHeight) ? { width, height } : { width: height, height: width };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's part inside a document of the publication. The document has no origin and shares this script's world, so nothing here
-// is a wall: the page outside checks what comes, and its address and tokens are never told.
+// The reader's part inside a document of the publication. The document has no origin and shares this script's world, so this is
+// not a security boundary: the outer page validates messages, and never reveals its address and tokens.
 (() => {
   'use strict';
   // only the frame that the reader's page itself made; not a document's own frames, and not a window
@@ -45,7 +45,7 @@
   /** Which way lines follow each other in a line's own direction (pages) and across it (scrolling): 1, or -1 from the right. */
   let flow = { writingMode: 'horizontal-tb', direction: 'ltr', isVertical: false, inline: 1, block: 1 };
 
-  /** The body has the word: its direction and writing mode are those of the whole document (CSS Writing Modes, §8). */
+  /** The body decides: its direction and writing mode apply to the whole document (CSS Writing Modes, §8). */
   function readFlow() {
     const { writingMode, direction } = getComputedStyle(document.body ?? root);
     const isVertical = writingMode !== 'horizontal-tb';
@@ -59,7 +59,7 @@
   const paged = () => look.mode === 'pages' && !isFixed;
   const columns = () => (flow.isVertical ? 1 : look.columns);
 
-  // Pages follow each other along the lines, and what scrolls goes across them: from one side of one axis.
+  // Pages follow each other along the lines, and scrolling runs across them: from one side of one axis.
   const isAcross = () => paged() !== flow.isVertical;
   const from = () => (paged() ? flow.inline : flow.block);
   const view = () => (isAcross() ? innerWidth : innerHeight);
@@ -70,7 +70,7 @@
     const to = from() * wanted;
     scroller().scrollTo({ left: isAcross() ? to : 0, top: isAcross() ? 0 : to, behavior: 'instant' });
   }
-  /** Pixels from the side where the window begins to where a rectangle does, and to where it ends. */
+  /** Pixels from the window's start side to a rectangle's start, and to its end. */
   const begins = (box) => (isAcross() ? (from() > 0 ? box.left : innerWidth - box.right) : from() > 0 ? box.top : innerHeight - box.bottom);
   const ends = (box) => begins(box) + (isAcross() ? box.width : box.height);
 
@@ -102,7 +102,7 @@
     if (fraction === null) toOffset(place(), false); else toFraction(fraction, false);
   }
 
-  /** The page that is on the screen where pages scroll; those of fixed layout are one. */
+  /** The visible page if pages scroll; a fixed layout counts as one page. */
   function scrolledPage() {
     if (isFixed) return 0;
     return position() + view() >= extent() - 1 ? pages - 1 : Math.max(0, Math.min(pages - 1, Math.floor(position() / step())));
@@ -208,7 +208,7 @@
     settle(true);
   }
 
-  /** Takes what is seen now for the place. */
+  /** Makes the visible position current. */
   function settle(isMoved) {
     if (!paged()) page = scrolledPage();
     told = position();
@@ -236,13 +236,13 @@
     isStale = false;
     if (to.fragment) {
       let id = to.fragment;
-      try { id = decodeURIComponent(id); } catch { /* as it is */ }
+      try { id = decodeURIComponent(id); } catch { /* unchanged */ }
       const element = document.getElementById(id) ?? document.getElementsByName(id)[0];
       const offset = element && text ? Math.min(words.offsetOf(element, 0), last) : 0;
       const found = element && text ? box(offset) : null;
       // a mark without any area may be left at the end of the page before its words
       const seen = element && (shownBox(element) ?? (found ? null : element.getClientRects()[0]));
-      // words may stand far behind a picture that is meant
+      // text may follow far after the picture that is meant
       if (found && (!seen || pageOf(seen) === pageOf(found))) return toOffset(offset, isMoved);
       if (seen && !isFixed) {
         if (paged()) show(pageOf(seen)); else moveTo(begins(seen) + position() - look.margin);
@@ -280,7 +280,7 @@
     for (const [name, ranges] of byColor) highlight(name, ranges);
   }
 
-  // MARK: what the reader does
+  // MARK: user actions
 
   let waiting = 0;
   document.addEventListener('selectionchange', () => {
@@ -321,7 +321,7 @@
     else tell('press', { at: event.clientX / innerWidth });
   });
 
-  // which way is on, the page outside says: to a side of the screen
+  // the outer page decides the forward direction: to a side of the screen
   const sides = { ArrowRight: 1, ArrowLeft: -1 };
   const turns = { PageDown: 1, PageUp: -1, ' ': 1 };
   addEventListener('keydown', (event) => {
@@ -359,7 +359,7 @@
   }, { passive: true });
   let wheeled = 0;
   addEventListener('wheel', (event) => {
-    // wheels turn one way, and lines may follow each other another
+    // the direction of wheels may differ from the direction of lines
     if (event.ctrlKey) return; // the browser zooms
     if (!paged() && !isFixed && flow.isVertical && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scrollBy({ left: flow.block * event.deltaY });
     if (!paged() || event.timeStamp - wheeled < 250 || Math.abs(event.deltaY) < 8) return;
@@ -376,7 +376,7 @@
   let scrolled = 0;
   addEventListener('scroll', (event) => {
     const isMeant = event.timeStamp - acted < 1500;
-    // what was set going goes on
+    // an activity that was started continues
     if (isMeant) acted = event.timeStamp;
     clearTimeout(scrolled);
     scrolled = setTimeout(() => {
@@ -422,7 +422,7 @@
     }
     told = position();
     report(false);
-    // documents that never rest get a small part of the time
+    // documents that change constantly get a small part of the time
     rest = Math.max(100, 20 * (performance.now() - begun));
   }
 

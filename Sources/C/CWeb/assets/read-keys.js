@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What keys do. Those of one letter or sign can be switched off (WCAG 2.1.4): who dictates, or strikes a key by chance, would call them.
+// Keyboard shortcuts. Shortcuts of one letter or sign can be switched off (WCAG 2.1.4): dictation, or a key struck by accident,
+// would trigger them.
 
 import { byId, make } from './dom.js';
 
@@ -11,7 +12,7 @@ const always = [
 
 export class Keys {
   /**
-   * @param {{keys: string[], shown: string, text: string, of?: string, act: () => void}[]} table `of` a kind of what is shown: elsewhere the key does nothing
+   * @param {{keys: string[], shown: string, text: string, of?: string, act: () => void}[]} table `of` a kind of content: elsewhere the key does nothing
    * @param {boolean} isOn
    * @param {(isOn: boolean) => void} changed
    */
@@ -25,7 +26,7 @@ export class Keys {
       make('th', { scope: 'row' }, make('kbd', { text: shown })), make('td', { text }))));
   }
 
-  /** Does what a key of one letter or sign stands for. @param {string} key @returns {boolean} whether it stands for something */
+  /** Runs the shortcut of one letter or sign. @param {string} key @returns {boolean} whether there is one */
   press(key) {
     const { kind } = document.documentElement.dataset;
     const entry = this.box.checked && this.table.find(({ keys, of }) => keys.includes(key) && (!of || of === kind));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How pages look: theme, size, spacing, pages or one long one. Kept with the reader, not in the browser.
+// The appearance of pages: theme, size, spacing, paged or scrolled. Stored on the server, not in the browser.
 
 import { byId } from './dom.js';
 import { tell } from './read-api.js';
@@ -22,7 +22,7 @@ export class Look {
     this.mode = kept?.mode === 'scroll' ? 'scroll' : 'pages';
     /** How large pictures are. */
     this.fit = Object.hasOwn(fits, kept?.fit ?? '') ? kept.fit : 'page';
-    /** Whether keys of one letter do something. */
+    /** Whether single-letter shortcuts are enabled. */
     this.hasKeys = kept?.keys !== false;
     this.changed = changed;
     this.dark = matchMedia('(prefers-color-scheme: dark)');
@@ -56,7 +56,7 @@ export class Look {
     this.keep();
   }
 
-  /** Goes on to the next size of pictures. @returns {string} what it is called */
+  /** Switches to the next size of pictures. @returns {string} its name */
   nextFit() {
     const names = Object.keys(fits);
     this.fit = names[(names.indexOf(this.fit) + 1) % names.length];
@@ -82,7 +82,7 @@ export class Look {
 
   margin() { return innerWidth < 600 ? 20 : 40; }
 
-  /** What a document is told. */
+  /** The settings sent to a document. */
   get values() {
     const theme = this.theme === 'auto' ? (this.dark.matches ? 'dark' : 'light') : this.theme;
     this.lastColumns = this.columns();

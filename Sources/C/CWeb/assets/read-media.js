@@ -16,7 +16,7 @@ export class MediaView {
     this.speed = 1;
     /** Whether a track has come to its end just now. */
     this.isEnded = false;
-    /** Whether the next track plays by itself: the one before did. */
+    /** Whether the next track plays automatically, because the previous one did. */
     this.isPlaying = false;
     /** @type {HTMLElement|null} */
     this.element = null;
@@ -82,7 +82,7 @@ export class MediaView {
     });
     const trouble = make('p', { id: 'sound-trouble', class: 'sound-trouble', role: 'alert' });
     audio.addEventListener('error', () => {
-      // what is closed has no address any more
+      // a closed player no longer has an address
       if (audio.hasAttribute('src')) setText(trouble, lacksOutput(audio.error) ? `${noOutput.heading}: ${noOutput.text}` : 'This track cannot be played.');
     });
     audio.addEventListener('playing', () => setText(trouble, ''));

@@ -132,7 +132,7 @@ export class Notes {
     return item ? [...byId('notes-list').children].indexOf(item) : -1;
   }
 
-  /** Gives the focus to a button in the list, also where the one that had it is gone. @param {number} at @param {string} name */
+  /** Focuses a button in the list, also if the focused one was removed. @param {number} at @param {string} name */
   focus(at, name) {
     if (at < 0) return;
     const items = byId('notes-list').children;

@@ -69,7 +69,7 @@ export class PagesView {
     this.port = port1;
     // messages of a previous document are ignored
     port1.onmessage = (message) => { if (this.port === port1) this.receive(message.data); };
-    // a document without an origin can be named by no other target; the window is that of our own frame
+    // a document without an origin has no other target name; the window is our own frame's
     this.frame.contentWindow?.postMessage({ type: 'begin', ...this.start }, '*', [port2]);
     this.start = null;
   }
@@ -110,12 +110,12 @@ export class PagesView {
 
   /** @param {string} type @param {any} [values] */
   send(type, values = {}) {
-    // what is to be shown at first may change before the document asks for it
+    // the initial content may change before the document requests it
     if (this.start && ['look', 'go', 'marks'].includes(type)) Object.assign(this.start, values);
     this.port?.postMessage({ type, ...values });
   }
 
-  /** Keys go to the document. A frame whose document came after it got the focus has to get it again. */
+  /** Sends keys to the document. A frame whose document loaded after it was focused must be focused again. */
   focus() {
     this.frame?.blur();
     this.frame?.focus();

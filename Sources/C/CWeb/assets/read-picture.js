@@ -48,7 +48,7 @@ export class PictureView {
     this.holder.append(view);
   }
 
-  /** Shows where reading begins: the upper corner on the side of the first words, or the lower one on the other side. @param {any} to */
+  /** Shows the start of reading: the upper corner on the side of the first words, or the lower one on the other side. @param {any} to */
   begin(to) {
     if (!this.view) return;
     this.measure();
@@ -82,12 +82,12 @@ export class PictureView {
     const isNew = event.timeStamp - this.wheeled > rest;
     // browsers may have moved the picture already when they report the wheel
     const hasRoom = hasMore(this.view, by) || Math.abs(this.view.scrollTop - this.top) >= 1;
-    // the wheel that reached the edge of the picture stops there; where all of it is seen, it turns page after page
+    // the wheel that reached the edge of the picture stops there; if all of it is visible, it turns page after page
     if (hasRoom || isNew || hasMore(this.view, -by)) this.wheeled = event.timeStamp;
     if (isNew && !hasRoom) this.heard.turn(by);
   }
 
-  /** Turns pages by a finger that moves sideways, where the picture did not move with it. @param {HTMLElement} view */
+  /** Turns pages by a horizontal swipe, if the picture did not scroll with it. @param {HTMLElement} view */
   swipe(view) {
     /** @type {{x: number, y: number, left: number}|null} */
     let touched = null;

@@ -40,10 +40,10 @@ export async function copy(book, text, say) {
 }
 
 /**
- * Prints what is on the screen.
+ * Prints the visible pages.
  * @param {import('./read-book.js').Book} book
  * @param {number} pageCount
- * @param {(isOn: boolean) => Promise<void>} show lets the document show itself on paper
+ * @param {(isOn: boolean) => Promise<void>} show lets the document show its print layout
  * @param {{width: number, height: number}} size of the paper
  */
 export async function print(book, pageCount, say, show, { width, height }) {

@@ -7,7 +7,7 @@ const steps = {
   ArrowLeft: [-0.5, 0], ArrowRight: [0.5, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15], PageUp: [0, -0.9], PageDown: [0, 0.9],
 };
 
-/** Shows more of what is larger than its view. @param {HTMLElement} view @param {string} key @returns {boolean} whether there was more on that side */
+/** Scrolls content that is larger than its view. @param {HTMLElement} view @param {string} key @returns {boolean} whether there was more on that side */
 export function scrollByKey(view, key) {
   const [across, down] = steps[key] ?? [0, 0];
   const { scrollLeft: left, scrollTop: top } = view;

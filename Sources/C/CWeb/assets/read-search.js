@@ -19,7 +19,7 @@ export function prepareSearch(go, headingOf) {
     more.hidden = true;
     byId('search-state').textContent = 'Searching…';
     try {
-      // an answer may hold nothing and still say where to go on: books are long
+      // a response may be empty and still have a position to continue from: books are long
       const answer = await asking(async (signal) => {
         for (let from = next; ; ) {
           const found = await ask(`search?query=${encodeURIComponent(query)}${from ? `&from=${from}` : ''}`, { signal });

@@ -8,7 +8,7 @@
   const colors = ['yellow', 'green', 'blue', 'pink'];
 
   /**
-   * Colors ranges of the document, where the browser can: Firefox from 140, Safari from 17.2. Elsewhere notes are listed, and hits gone to.
+   * Colors ranges of the document, if the browser supports it: Firefox from 140, Safari from 17.2. Otherwise notes are listed, and hits are scrolled to.
    * @param {string} name @param {Range[]} ranges
    */
   self.carrelHighlight = (name, ranges) => {

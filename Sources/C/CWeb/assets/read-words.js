@@ -14,13 +14,13 @@
   /** @type {{text: string, nodes: Text[], starts: number[], tables: Map<Text, number[]>}|null} */
   let words = null;
 
-  /** Whether an element shows nothing of what is in it. */
+  /** Whether an element hides its content. */
   function isHidden(element, style) {
     const parent = element.parentElement;
     if (unread.has(element.localName) || style.display === 'none' || style.contentVisibility === 'hidden') return true;
     if (parent?.localName === 'details' && !parent.open && element !== parent.querySelector(':scope > summary')) return true;
     if (style.position !== 'absolute' && style.position !== 'fixed') return false;
-    // for screen readers only: cut to nothing, or beside everything that can be scrolled to
+    // for screen readers only: clipped to nothing, or outside everything that can be scrolled to
     const box = element.getBoundingClientRect();
     if ((box.width <= 1 || box.height <= 1) && style.overflow !== 'visible') return true;
     const { scrollLeft, scrollTop } = document.scrollingElement ?? document.documentElement;
@@ -130,13 +130,13 @@
     return nodes[low] === container ? starts[low] + bare(nodes[low].data.slice(0, at)).length : starts[low];
   }
 
-  /** The words as they are read, white space and all. */
+  /** The text as read, including white space. */
   function reading(start, end) {
     if (end <= start) return '';
     const { nodes, starts } = index();
     const first = point(start), last = point(end - 1);
     let text = '';
-    // what is hidden between them is not read
+    // hidden text between them is skipped
     for (let at = nodeAt(start); at < nodes.length && starts[at] < end; at++) {
       const node = nodes[at];
       text += node.data.slice(node === first.node ? first.at : 0, node === last.node ? last.at + 1 : undefined);
@@ -158,7 +158,7 @@
     return { before: reading(Math.max(0, start - 50), start), after: reading(end, Math.min(text.length, end + 50)) };
   }
 
-  /** Where words stand: of all places that have them the one with the most of the context, and then the nearest. */
+  /** Finds a quote: among all occurrences the one with the most matching context, then the nearest. */
   function find(quote, progression) {
     const { text } = index();
     const wanted = bare(quote.highlight ?? '');
@@ -179,7 +179,7 @@
 
   self.carrelWords = {
     get text() { return index().text; },
-    /** The offset at which the node after that of `offset` begins. */
+    /** The offset at which the node after the one at `offset` begins. */
     nextNode(offset) {
       const { starts, text } = index();
       return starts[nodeAt(offset) + 1] ?? text.length;

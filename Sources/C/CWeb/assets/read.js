@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reader's page: one publication, its contents, and a view of where the reader is.
+// The reader's page: one publication, its contents, and a view at the current position.
 
 import { byId, make, setText } from './dom.js';
 import { ask, tell } from './read-api.js';
@@ -22,7 +22,7 @@ const answer = await ask('book').catch((error) => {
 });
 const book = new Book(answer);
 const stated = answer.manifest.metadata.readingProgression;
-/** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. What the publisher says, or else how its documents run. */
+/** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. From the publisher's metadata, or else from the documents' direction. */
 let isBackward = false;
 let isDecided = false;
 function progress(isLeft) {
@@ -36,7 +36,7 @@ const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'copy', 
 const dialog = (name) => /** @type {HTMLDialogElement} */ (byId(`${name}-sheet`));
 
 let index = 0;
-/** An address beside the reading order, such as a page of notes. */
+/** An address outside the reading order, such as a page of notes. */
 let aside = '';
 /** @type {import('./read-book.js').Locator|null} */
 let place = answer.record.place ?? null;
@@ -46,7 +46,7 @@ let toPrint = 1;
 let silence = 0;
 function say(text) {
   clearTimeout(silence);
-  // beside an open sheet nothing is read out
+  // outside an open sheet nothing is announced
   const places = [byId('said'), ...(dialog('notes').open ? [byId('notes-said')] : [])];
   for (const place of places) setText(place, text);
   silence = setTimeout(() => { for (const place of places) setText(place, ''); }, 6000);
@@ -63,7 +63,7 @@ function save(isLast = false) {
   tell('place', 'PUT', place, isLast).catch(() => { isSaved = false; });
 }
 
-/** Shows where the reader is; only a place that the reader went to is kept, not what another window or a script made of it. */
+/** Shows the current position; only positions reached by the reader are stored, not changes by another window or a script. */
 function moved({ progression, text, fragments, page, pages: total, isMoved }) {
   if (aside) return;
   const link = book.order[index];
@@ -92,7 +92,7 @@ document.addEventListener('visibilitychange', () => { if (document.visibilitySta
 /** Whether the reader does something now, and not a script of the publication by itself. What the reader did in the frame is known a little later than what the frame says. */
 function isActing() {
   if (navigator.userActivation?.isActive ?? true) return Promise.resolve(true);
-  // one wait for all that is asked meanwhile
+  // one wait for all requests meanwhile
   acting ??= waitForAct().finally(() => { acting = null; });
   return acting;
 }
@@ -109,7 +109,7 @@ let looking = 0;
 let copied = -Infinity;
 /** Milliseconds longer than any browser's user activation: activation that late after a copy is a new act, which allows another copy. */
 const longestAct = 6000;
-/** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
+/** One copy for a gesture: a user activation lasts for seconds, and a script of the publication could repeat the request. */
 async function copyFrom(text) {
   if (!(await isActing())) return say('Not copied: the browser registered no key press or click. Use the button “Copy” next to the selection.');
   if (dialog('copy').open) return;
@@ -131,7 +131,7 @@ const muchToMark = 1000;
 /** Characters that are copied without a question. */
 const muchToCopy = 2000;
 let toCopy = '';
-/** Copies, and asks before where that uses up much. What is said to be selected is the word of a document. */
+/** Copies, and confirms first if that uses up much. The selected text comes from the untrusted document. */
 function take(text) {
   const letters = [...text];
   if (!book.isCounted || letters.length <= muchToCopy) return copyNow(text);
@@ -267,7 +267,7 @@ function step(by) {
 const toSide = (by) => turn(isBackward ? -by : by);
 
 function turn(by) {
-  // a press too many would skip what is about to be shown
+  // an extra press would skip the content about to be shown
   if (isOpening()) return;
   if (pages.port) pages.send('turn', { by });
   else if (drawn.isOpen) drawn.turn(by);
@@ -295,7 +295,7 @@ function select(message) {
   byId('selection').hidden = !message;
 }
 
-// what is selected stays so while its buttons are pressed
+// the selection stays while its buttons are pressed
 byId('selection').addEventListener('mousedown', (event) => event.preventDefault());
 byId('selection-copy').addEventListener('click', () => { if (chosen) take(chosen.content); });
 for (const button of document.querySelectorAll('[data-color]')) {
@@ -353,7 +353,7 @@ if (book.isCounted) {
   document.addEventListener('dragstart', (event) => { if (!isOwn(event)) event.preventDefault(); }, true);
 }
 byId('copy-form').addEventListener('submit', () => copyNow(toCopy));
-/** The document answers when it shows itself on paper, or shows nothing there again. */
+/** Called when the document has set or cleared its print layout. */
 let hasPaper = () => {};
 async function showPaper(isOn) {
   if (!book.isCounted) return;
@@ -369,7 +369,7 @@ byId('print-form').addEventListener('submit', () => {
   const { clientWidth: width, clientHeight: height } = byId('stage');
   print(book, toPrint, say, showPaper, { width, height });
 });
-// what was counted is not what would be printed
+// the counted pages would differ from the printed ones
 addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('Not printed: the window size changed.'); } });
 
 // MARK: sheets and keys
@@ -378,7 +378,7 @@ function closeSheets() { for (const name of sheets) if (dialog(name).open) dialo
 for (const name of sheets) {
   prepareSheet(dialog(name));
   document.getElementById(`open-${name}`)?.addEventListener('click', (event) => {
-    // who presses keys goes on at the button, who points goes on reading: Space turns pages then
+    // keyboard users continue at the button, pointer users continue reading: Space then turns pages
     if (event.detail) dialog(name).addEventListener('close', focusPage, { once: true });
     if (name === 'print') wantPrint(); else openSheet(dialog(name));
   });

@@ -28,9 +28,9 @@ export function showReading(page) {
 }
 
 /**
- * Shows only what has these words, among all that there is.
+ * Shows only editions with these words.
  * @param {string} asked
- * @returns {Promise<number|null>} how many editions have them; null when something else was asked for meanwhile
+ * @returns {Promise<number|null>} the number of matching editions; null if another search started meanwhile
  */
 export async function searchReading(asked) {
   words = asked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What to tell a listener whom the server refuses: what happened, and what to do.
+// Messages for refused listeners: the reason and the remedy.
 
 import { RequestError } from './api.js';
 import { until, when } from './format.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decides where to start. When another device left off somewhere else since this one did, the listener decides.
+// Decides the starting position. If another device has a newer position, the listener decides.
 
 /** Places closer than this are the same place. */
 const near = 30;
@@ -16,9 +16,9 @@ const finish = 5;
 
 /**
  * @param {object} known
- * @param {Place|null} known.here where this browser was last
- * @param {DevicePlace|null} known.latest what the server says was last
- * @param {Place|null} known.before where an earlier order of the same title was left
+ * @param {Place|null} known.here this browser's device id last position
+ * @param {DevicePlace|null} known.latest the last position on the server
+ * @param {Place|null} known.before the last position of an earlier order of the same title
  * @param {string} known.deviceId this browser's
  * @param {number} known.duration
  * @returns {Decision}

@@ -60,7 +60,7 @@ export class SegmentSource extends EventTarget {
     return decrypt(segmentIV(playlist, n), data);
   }
 
-  /** The key is fetched once, beside the first segment that needs it. @param {number} k @param {AbortSignal} signal */
+  /** The key is fetched once, in parallel with the first segment that needs it. @param {number} k @param {AbortSignal} signal */
   #decryptor(k, signal) {
     let made = this.#decryptors.get(k);
     if (!made) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sheets: modal dialogs that close with Escape, their close button, or a press beside them.
+// Sheets: modal dialogs that close with Escape, their close button, or a press outside them.
 
 /**
  * @param {HTMLDialogElement} dialog
- * @param {{dismissible?: boolean}} [options] whether a press beside it closes it
+ * @param {{dismissible?: boolean}} [options] whether a press outside closes it
  */
 export function prepareSheet(dialog, { dismissible = true } = {}) {
   for (const button of dialog.querySelectorAll('[data-close]')) button.addEventListener('click', () => dialog.close());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bookshelf: what may be heard now, the last one first; what may be read; what has ended, below.
+// The bookshelf: active audiobooks, the last used first; publications; ended loans, below.
 
 import { getJSON } from './api.js';
 import { coverOf } from './cover.js';
@@ -15,9 +15,9 @@ import { noticeForError } from './refusals.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
-/** Milliseconds after the last letter before the server is asked. */
+/** Milliseconds from the last keystroke to the request. */
 const pause = 200;
-/** How many editions there are, as far as they are looked for; null while that is being asked. */
+/** The number of editions that match the search; null while it is loading. */
 let readable = /** @type {number|null} */ (0);
 
 /** @typedef {any} Item of `GET /v1/shelf` */
@@ -90,7 +90,7 @@ function show(account, items, editions) {
   find();
 
   byId('past').hidden = past.length === 0;
-  // where nothing else is left, what has ended is what there is to see
+  // if nothing else is left, show the ended loans
   if (present.length === 0 && !editions) /** @type {HTMLDetailsElement} */ (byId('past')).open = true;
   setText(byId('past-count'), String(past.length));
   byId('past-items').replaceChildren(...past.map((item) => card(item, now)));
@@ -217,7 +217,7 @@ byId('more').addEventListener('click', async () => {
   const before = byId('editions').children.length;
   await showMoreReading().catch((error) => showNotice(noticeForError(error, null), () => location.reload()));
   find();
-  // The button is further down now, or gone: go on at what it brought.
+  // The button is further down now, or gone: move the focus to the first loaded entry.
   /** @type {HTMLElement|null|undefined} */ (byId('editions').children[before]?.querySelector('a'))?.focus();
 });
 byId('sign-out').addEventListener('click', signOut);

@@ -12,7 +12,7 @@ export class SleepTimer extends EventTarget {
   #player;
   /** Seconds of listening left, null when off. @type {number|null} */
   #left = null;
-  /** Where the chapter ends, null when not asked for. @type {number|null} */
+  /** The end of the chapter; null if not requested. @type {number|null} */
   #end = null;
   #last = 0;
 

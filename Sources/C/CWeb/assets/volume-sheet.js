@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Volume and mute, where the browser lets a page set them.
+// Volume and mute, if the browser lets a page set them.
 
 import { byId, setIcon } from './dom.js';
 import { recall, remember } from './store.js';

@@ -13,7 +13,7 @@ struct cweb_asset {
     size_t count;
 };
 
-/// How many files there are.
+/// The number of files.
 size_t cweb_count(void);
 
 /// The file at `index`, which is less than `cweb_count()`.

@@ -6,7 +6,7 @@ import Glibc
 
 /// Distinguishes an installation from a copy of it: a digest of the machine's id and the folder, with a salt of the installation.
 ///
-/// No identifier of the machine leaves it: the digest cannot be compared without the salt, and every installation has a salt of its own.
+/// No identifier of the machine leaves it: the digest cannot be compared without the salt, which is unique to the installation.
 enum DeviceFingerprint {
     static let saltByteCount = 32
 
@@ -25,7 +25,7 @@ enum DeviceFingerprint {
         return SHA256.hash(bytes.rawSpan)
     }
 
-    /// machine-id(5); empty where there is none, as in some containers.
+    /// The machine ID from machine-id(5); empty if the file does not exist, as in some containers.
     private static var machineID: [UInt8] {
         let descriptor = unsafe open("/etc/machine-id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }

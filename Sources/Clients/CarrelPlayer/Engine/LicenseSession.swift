@@ -75,14 +75,16 @@ public actor LicenseSession {
         return try await engine.key(id, of: granted)
     }
 
-    /// A key of the content as bytes.
+    /// Returns a content key as bytes.
     ///
-    /// - Warning: A process with the key can decrypt the content for ever, no matter the license. No other part of this package needs this
-    ///   call. It is for apps that decrypt by themselves: keep the key in memory only, and overwrite it after use.
+    /// - Warning: A process with the key can decrypt the content forever, whatever the license says. No other part of this
+    ///   package needs this call. It is for apps that decrypt by themselves: keep the key in memory only, and overwrite it after
+    ///   use.
     ///
-    /// - Parameter id: 32 hexadecimal digits.
+    /// - Parameter id: the key ID as 32 hexadecimal digits.
     /// - Returns: 16 bytes.
-    /// - Throws: `player.denied` for another key, and where the license does not allow the use now; `player.stopped`, `player.vault`.
+    /// - Throws: `player.denied` for an unknown key, or if the license does not allow the use now; `player.stopped`,
+    ///   `player.vault`.
     @_spi(Extended)
     public func contentKey(_ id: String) async throws(PlayerError) -> [UInt8] {
         guard let id = KeyID(hex: id) else { throw PlayerError(.denied, "the license does not have this key") }
@@ -111,7 +113,7 @@ public actor LicenseSession {
 
     private static let retryPause = Duration.seconds(10)
 
-    /// Ends the use. A stream gives its slot back.
+    /// Ends the use. A stream releases its slot.
     public func stop() async {
         guard !isStopped else { return }
         isStopped = true

@@ -7,21 +7,21 @@ public import CarrelRights
 
 /// The outcome of a question for the licenses of a content.
 public struct LicenseDecision: Sendable, Equatable {
-    /// The content that was asked for.
+    /// The requested content.
     public let contentID: String
     /// The license that was decided by; nil without one.
     public let license: String?
-    /// Whether the action is allowed, until when, and what it demands of the host.
+    /// Whether the action is allowed, until when, and the host's obligations.
     public let result: ActionResult
 }
 
 extension PlayerEngine {
     /// Decides whether an action is allowed, without changing anything.
     ///
-    /// Of several licenses the one with the greatest priority that allows it counts.
+    /// If several licenses allow the action, the one with the highest priority is used.
     ///
     /// - Parameters:
-    ///   - contentID: of the content, or `urn:marlin:kid:…`.
+    ///   - contentID: the content ID, or `urn:marlin:kid:…`.
     ///   - action: the use.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
     /// - Returns: the decision.
@@ -51,14 +51,14 @@ extension PlayerEngine {
             ?? LicenseDecision(contentID: contentID, license: nil, result: evaluation.check(action, nil))
     }
 
-    /// Begins an action: the first play and the count are kept on the disk before this returns.
+    /// Begins an action. The first play and the play count are stored before this returns.
     ///
     /// - Parameters:
-    ///   - contentID: of the content, or `urn:marlin:kid:…`.
+    ///   - contentID: the content ID, or `urn:marlin:kid:…`.
     ///   - action: the use.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
     /// - Returns: the session that returns the content's keys to this package while the license allows it.
-    /// - Throws: `player.denied` where no license allows it; as ``check(_:action:needsOpenOutput:)``.
+    /// - Throws: `player.denied` if no license allows it; the errors of ``check(_:action:needsOpenOutput:)``.
     public func begin(
         _ contentID: String,
         action: LicenseAction = .play,
@@ -99,7 +99,7 @@ extension PlayerEngine {
         return session
     }
 
-    /// Decides again during an action, by the license as it is now.
+    /// Checks an action again while it runs, against the current license.
     func recheck(_ id: String, _ action: LicenseAction, _ needsOpenOutput: Bool) async throws(PlayerError) -> ActionResult {
         let evaluation = try await evaluation()
         let record: LicenseRecord?

@@ -16,19 +16,20 @@ public struct RedeemedLicense: Sendable, Equatable {
     public let contentID: String
     /// When it ends; nil for never.
     public let until: Instant?
-    /// Whether it is in the store. A stream's license is for now, and in no store.
+    /// Whether it is in the store. A streaming license is never stored.
     public let isStored: Bool
 }
 
 extension PlayerEngine {
-    /// Keeps a license that came some other way, such as with a download.
+    /// Stores a license that was not redeemed here, for example from a download.
     ///
     /// - Parameters:
-    ///   - data: as the service signed it.
+    ///   - data: the signed license.
     ///   - tag: the app's own text, at most 255 bytes.
-    ///   - priority: of several licenses for one content, the greatest is used.
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.rejected` for one that is not the service's, not for this player, for a stream, or older than the known one.
+    ///   - priority: the license with the highest priority for a content is used.
+    /// - Returns: the stored license.
+    /// - Throws: `player.rejected` for a license from another service, for another player, for a stream, or older than the stored
+    ///   one.
     @discardableResult
     public func addLicense(_ data: String, tag: String = "", priority: Int = 0) async throws(PlayerError) -> StoredLicense {
         let license: License
@@ -57,7 +58,7 @@ extension PlayerEngine {
         }
         let now = try await licenses().clock().read(on: host).instant
         let row = LicenseRow(license, data: data, tag: tag, priority: priority, addedAt: now)
-        // first, so that the license from before is used until the list that this one demands is here
+        // first, so that the old license stays in use until the revocation list that the new license requires has arrived
         try await meetRevocations(of: license)
         return try await licenses().add(row, keys: trust.keys, isRenewal: isRenewal)
     }
@@ -78,7 +79,7 @@ extension PlayerEngine {
         priority: Int
     ) async throws(PlayerError) -> RedeemedLicense {
         try await transaction(.license) { () throws(PlayerError) in
-            // The service would answer with a license that is being given back. It answers 60 requests a minute.
+            // The service would return a license that is about to be returned. It serves 60 requests a minute.
             await sendReleases(atMost: 10)
             let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
             await replaceStaleRevocations()
@@ -97,10 +98,11 @@ extension PlayerEngine {
         }
     }
 
-    /// Renews a license of the store: new terms, a larger sequence number; the service learns of the plays.
+    /// Renews a stored license: gets new terms with a larger sequence number, and reports the plays to the service.
     ///
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.no-license` for an unknown one; ``PlayerError``.
+    /// - Parameter id: the id of a license in the store.
+    /// - Returns: the stored license.
+    /// - Throws: `player.no-license` for an unknown license; ``PlayerError``.
     @discardableResult
     public func renew(_ id: String) async throws(PlayerError) -> StoredLicense {
         try await transaction(.license) { () throws(PlayerError) in
@@ -123,10 +125,11 @@ extension PlayerEngine {
         }
     }
 
-    /// Gives a license back. Its keys are gone immediately; the service is told now, or at the next contact.
+    /// Returns a license to the service. Its keys are deleted immediately; the service is notified now, or at the next contact.
     ///
-    /// - Returns: whether the service knows of it.
-    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    /// - Parameter id: the id of a license in the store.
+    /// - Returns: whether the service has been notified.
+    /// - Throws: `player.no-license` for an unknown license; `player.store`.
     @discardableResult
     public func release(_ id: String) async throws(PlayerError) -> Bool {
         let content = try await stored(id).1.license.contentID
@@ -136,28 +139,29 @@ extension PlayerEngine {
         return await sendReleases()
     }
 
-    /// Removes a license from this device without giving it back: the service goes on counting it.
+    /// Removes a license from this device without returning it: the service still counts it.
     ///
-    /// - Throws: `player.no-license` for an unknown one; `player.store`.
+    /// - Parameter id: the id of a license in the store.
+    /// - Throws: `player.no-license` for an unknown license; `player.store`.
     public func removeLicense(_ id: String) async throws(PlayerError) {
         guard try await licenses().remove(id) else { throw PlayerError(.noLicense, "there is no license \(id) on this device") }
     }
 
-    /// The licenses among some that the service revoked, as far as the list of revocations on this device knows.
+    /// The revoked licenses of a set, by the revocation list on this device.
     ///
-    /// - Parameter ids: of licenses.
-    /// - Returns: those that are revoked.
+    /// - Parameter ids: license IDs.
+    /// - Returns: the IDs of the revoked licenses.
     /// - Throws: `player.not-personalized`, `player.store`, `player.outdated`, `player.fingerprint`.
     public func revokedLicenses(of ids: [String]) async throws(PlayerError) -> Set<String> {
         let trust = try await trust()
         return trust.isRevoked ? Set(ids) : trust.revocations.licenses.intersection(ids)
     }
 
-    /// Removes the licenses that have ended, and those that the service revoked. Where the clock is not sure, nothing is removed.
+    /// Removes expired and revoked licenses. If the clock is not trusted, nothing is removed.
     ///
-    /// - Returns: their number.
-    /// - Throws: `player.clock` where only the service could tell the time; `player.store`; `player.outdated` for a player's file that does not
-    ///   know what is revoked.
+    /// - Returns: the number of removed licenses.
+    /// - Throws: `player.clock` if only the service knows the time; `player.store`; `player.outdated` if the player's file is
+    ///   older than its store, so that revocations may be missing.
     @discardableResult
     public func expungeExpiredLicenses() async throws(PlayerError) -> Int {
         let reading = try await licenses().clock().read(on: host)
@@ -172,10 +176,10 @@ extension PlayerEngine {
         }
     }
 
-    /// Tells the service how often licenses were played, of those that it does not know yet.
+    /// Reports play counts to the service, for licenses with unreported plays.
     ///
-    /// - Returns: the number of licenses whose plays it knows now.
-    /// - Throws: ``PlayerError`` of the first license that failed; the others are tried too.
+    /// - Returns: the number of licenses reported.
+    /// - Throws: the ``PlayerError`` of the first license that failed; the others are tried too.
     @discardableResult
     public func uploadPlays() async throws(PlayerError) -> Int {
         try await transaction(.metering) { () throws(PlayerError) in
@@ -187,7 +191,7 @@ extension PlayerEngine {
                         try await renew(license.id)
                         count += 1
                     } catch {
-                        // The service counts a license that has ended no more.
+                        // The service no longer counts an expired license.
                         if error.code == .ended { try await setReported(license.id) } else { failure = failure ?? error }
                     }
                 }
@@ -250,11 +254,11 @@ extension PlayerEngine {
                 }
                 try await store.removeRelease(release.license)
             } catch {
-                // The service does not know the license any longer: nothing is left to give back.
+                // The service no longer knows the license: there is nothing to return.
                 if error.serverCode == "license.unknown" {
                     try? await store.removeRelease(release.license)
                 } else if error.isRetryable || error.isTLS {
-                    // no server: the others would not be told either
+                    // no server: further reports would fail too
                     return false
                 } else {
                     isDone = false
@@ -284,14 +288,14 @@ extension PlayerEngine {
 // MARK: - The exchange
 
 extension PlayerEngine {
-    /// Sends a request for keys, and verifies the answer.
+    /// Sends a key request and verifies the response.
     ///
     /// - Parameters:
     ///   - session: the kind of request.
-    ///   - contentID: of the content; empty for that of the token.
-    ///   - url: where licenses are acquired; nil for the player's own server.
-    ///   - complete: adds token or license.
-    /// - Returns: the license, and its text.
+    ///   - contentID: the content ID; empty to use the token's.
+    ///   - url: the license acquisition URL; nil for the player's own server.
+    ///   - complete: adds the token or the license.
+    /// - Returns: the license and its text.
     /// - Throws: ``PlayerError``.
     func exchange(
         _ session: KeyRequest.Session,
@@ -305,7 +309,8 @@ extension PlayerEngine {
         }
     }
 
-    /// Does something again, once: where the service has replaced the key that a request was encrypted to, or does not know the certificate.
+    /// Runs an operation, and repeats it once if the service replaced its encryption key or does not know the player's
+    /// certificate.
     func withCurrentKeys<Value>(_ body: () async throws(PlayerError) -> Value) async throws(PlayerError) -> Value {
         do throws(PlayerError) {
             return try await body()
@@ -313,7 +318,7 @@ extension PlayerEngine {
             switch error.serverCode {
             case "license.request": try await updateKeys()
             case "personalization.revoked", "license.ended":
-                // what the service has ended counts here too, without a network from now on
+                // licenses that the service ended are refused here too, even offline from now on
                 try? await updateRevocations()
                 throw error
             case "license.not-personalized":
@@ -361,13 +366,13 @@ extension PlayerEngine {
         return (license, answer)
     }
 
-    /// A request with a fresh nonce, signed and encrypted.
+    /// Makes a request with a fresh nonce, signed and encrypted.
     ///
     /// - Parameters:
     ///   - session: the kind of request.
-    ///   - contentID: of the content; empty for that of the token.
-    ///   - complete: adds token or license.
-    /// - Returns: the text to send with the digest that the answer repeats, and the request.
+    ///   - contentID: the content ID; empty to use the token's.
+    ///   - complete: adds the token or the license.
+    /// - Returns: the text to send, the digest that the response must repeat, and the request.
     /// - Throws: ``PlayerError``.
     func request(
         _ session: KeyRequest.Session,

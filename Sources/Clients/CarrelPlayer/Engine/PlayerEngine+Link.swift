@@ -30,11 +30,11 @@ extension PlayerEngine {
 
     private static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// Links this player to the account of a reader who types a code (RFC 8628), and waits for the reader's answer.
+    /// Links this player to the account of a reader who enters a code (RFC 8628), and waits for the reader's decision.
     ///
     /// - Parameter show: shows the code; called once.
     /// - Returns: the link.
-    /// - Throws: ``PlayerError``: `player.link` when the reader refused or the code was not typed in time, `player.device-limit`,
+    /// - Throws: ``PlayerError``: `player.link` if the reader refused or the code was not typed in time, `player.device-limit`,
     ///   `player.not-personalized` before personalization.
     public func link(show: @Sendable (LinkCode) -> Void) async throws(PlayerError) -> Link {
         guard let state, let answer = state.answer else {
@@ -89,7 +89,7 @@ extension PlayerEngine {
         }
     }
 
-    /// The codes of an answer. What a terminal or a page shows is nothing but letters and an address.
+    /// The codes of a response, limited to letters and an address, because a terminal or a page shows them.
     private func read(_ json: JSON) throws(PlayerError) -> (code: LinkCode, secret: String, interval: Duration) {
         func address(_ name: String) -> String? {
             json[name]?.string.flatMap { text in

@@ -10,14 +10,14 @@ extension PlayerEngine {
     public struct Insertion: Sendable, Equatable {
         /// The personalised player.
         public let identity: Identity
-        /// SHA-256 of the root's certificate, in hexadecimal digits: at first contact the file decides which root is trusted, so it
-        /// should be compared with the service's.
+        /// SHA-256 of the root's certificate, in hexadecimal digits: at first contact the file decides which root is trusted, so
+        /// it should be compared with the service's.
         public let rootFingerprint: String
         /// Whether the root was not trusted before.
         public let isFirstContact: Bool
     }
 
-    /// The largest bundle, in bytes: most of it is the list of what is revoked.
+    /// The maximum size of a bundle, in bytes: most of it is the revocation list.
     public static let maxBundleByteCount = 16 << 20
 
     /// Writes a signed request for a certificate, to be taken to the service as a file. A later request replaces it.
@@ -36,8 +36,8 @@ extension PlayerEngine {
 
     /// Takes a certificate from the file that the service made for ``offlineRequest()``.
     ///
-    /// A bundle for other keys or another request is refused, and so is one under another root than the trusted one, or with an older list
-    /// of what is revoked.
+    /// A bundle for other keys, another request, or another root than the trusted one is refused, and so is an older revocation
+    /// list.
     ///
     /// - Parameter bundle: the file's bytes, at most ``maxBundleByteCount``.
     /// - Returns: the player, and the root's fingerprint.

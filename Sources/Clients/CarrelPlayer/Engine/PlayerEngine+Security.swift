@@ -33,24 +33,24 @@ extension PlayerEngine {
             trust = try ServiceTrust(try answer(), anchor: anchor)
         }
         if trust.anchor != anchor { try await store.setAnchor(trust.anchor) }
-        // The first time is that of the answer: a store begins with no clock.
+        // A store starts without a clock: the first time is taken from the response.
         let host = host
         if let time = try? TrustedTime(try answer().time, keys: trust.keys),
             try await store.clock().read(on: host).instant < time.instant
         {
             try await store.updateClock { $0.raise(to: time.instant, on: host) }
         }
-        // a change that came meanwhile is read at the next call
+        // a concurrent change is read at the next call
         if changes == before { knownTrust = trust }
         return trust
     }
 
-    /// Checks the trust of a personalised player before its file is replaced.
+    /// Checks the trust of a personalized player before its file is replaced.
     ///
-    /// - Parameter isRepair: whether a file that is older than the store is no reason to stop: the answer that replaces it is held against the
-    ///   store's own mark, so that nothing goes back.
+    /// - Parameter isRepair: whether a file that is older than the store is accepted: the response that replaces it is compared
+    ///   with the store's own mark, so that it cannot be rolled back.
     /// - Returns: the newest trust that the store knows; nil for a player without a certificate.
-    /// - Throws: `player.outdated` unless `isRepair`; as ``trust()``.
+    /// - Throws: `player.outdated` unless `isRepair`; the errors of ``trust()``.
     func anchor(ofOutdated isRepair: Bool) async throws(PlayerError) -> TrustAnchor? {
         guard state?.answer != nil else { return nil }
         do throws(PlayerError) {
@@ -109,7 +109,7 @@ extension PlayerEngine {
 
     /// Fetches the service's keys, its list of revocations and the time.
     ///
-    /// - Throws: ``PlayerError``; the known data stay.
+    /// - Throws: ``PlayerError``; the known data are then unchanged.
     public func updateSecurityData() async throws(PlayerError) {
         listener?(.began(.revocations))
         do throws(PlayerError) {
@@ -178,7 +178,8 @@ extension PlayerEngine {
         }
     }
 
-    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list it has.
+    /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list
+    /// it has.
     private func isStale(_ list: Revocations) async throws(PlayerError) -> Bool {
         let reading = try await licenses().clock().read(on: host)
         switch reading.certainty {
@@ -193,7 +194,7 @@ extension PlayerEngine {
         try? await updateRevocations()
     }
 
-    /// Reads a message of the service; where its signature is of an unknown key, once more with the service's current keys.
+    /// Reads a message of the service. If it is signed with an unknown key, fetches the service's current keys and retries once.
     func verified<Value>(_ read: (ServiceTrust) throws(RightsError) -> Value) async throws(RightsError) -> Value {
         do {
             let trust = try await trust()
@@ -214,7 +215,7 @@ extension PlayerEngine {
     /// Takes over a time that the service signed.
     ///
     /// - Parameters:
-    ///   - time: as signed.
+    ///   - time: the signed time.
     ///   - host: the clocks before the request was sent.
     /// - Throws: `player.store`.
     func take(_ time: Instant, on host: HostClock) async throws(PlayerError) {
@@ -231,7 +232,7 @@ extension PlayerEngine {
         }
         let store = try await LicenseStore.open(folder: place, vault: vault, isKnown: state?.hasStore == true)
         if let state, !state.hasStore { try await update { $0.hasStore = true } }
-        // another task may have opened it meanwhile
+        // another task may have opened it
         if let openStore {
             await store.close()
             return openStore
@@ -240,7 +241,7 @@ extension PlayerEngine {
         return store
     }
 
-    /// Makes what was removed unreadable on the disk.
+    /// Makes removed data unreadable on the disk.
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {

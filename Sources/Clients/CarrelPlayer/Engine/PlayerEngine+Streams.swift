@@ -3,32 +3,8 @@
 import CarrelBytes
 import CarrelRights
 
-/// The license of a stream, which is in no store.
-struct HeldStream: Sendable {
-    var record: LicenseRecord
-    let priority: Int
-    /// Tells this stream from an earlier one with the same license.
-    let generation: Int
-    /// Sessions that play it.
-    var uses = 0
-
-    init(_ license: License, priority: Int, generation: Int) {
-        record = LicenseRecord(license)
-        self.priority = priority
-        self.generation = generation
-    }
-
-    /// Takes a later answer for the same license: what happened here stays.
-    mutating func take(_ license: License) {
-        let known = record
-        record = LicenseRecord(license)
-        (record.firstPlay, record.plays) = (known.firstPlay, known.plays)
-        record.leaseRenewedAt = license.signedAt
-    }
-}
-
 extension PlayerEngine {
-    /// Streams that are held at most; the oldest is dropped.
+    /// Maximum number of streams kept; the oldest is dropped.
     private static var streamLimit: Int { 64 }
 
     /// Holds a stream's license while the app runs.
@@ -47,7 +23,7 @@ extension PlayerEngine {
 
     /// Renews the lease of a stream.
     ///
-    /// - Throws: `player.ended` where the service takes it up no more; the stream is over then.
+    /// - Throws: `player.ended` if the service refuses to renew it; the stream has then ended.
     package func renewStream(_ id: String) async throws(PlayerError) {
         guard let held = streams[id] else { throw PlayerError(.ended, "the stream is over") }
         let known = held.record
@@ -69,11 +45,12 @@ extension PlayerEngine {
         for id in streams.keys { await giveBack(id) }
     }
 
-    /// Ends one use of a license; with its last use, a stream's slot is given back.
+    /// Ends one use of a license; after its last use, a stream's slot is released.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - generation: of the stream that was used; nil for a license of the store. A later stream of the same license is left alone.
+    ///   - id: the license ID.
+    ///   - generation: the generation of the stream that was used; nil for a stored license. A later stream of the same license
+    ///     is not affected.
     func endUse(of id: String, generation: Int?) async {
         guard let held = streams[id], held.generation == generation else { return }
         streams[id]?.uses = held.uses - 1

@@ -10,14 +10,15 @@ import CarrelTokens
 import CarrelVault
 
 extension PlayerEngine {
-    /// Redeems a token: a license message or an action token for the store, a compound URL for a stream that plays now.
+    /// Redeems a token: a license message or an action token for a stored license, a compound URL for a stream that plays now.
     ///
-    /// It can be called again after any failure, or when the process was killed: the same token gives the same license to this device.
+    /// It can be called again after any failure, or after the process was killed: the same token gives the same license to this
+    /// device.
     ///
     /// - Parameters:
     ///   - text: a compound URL, an action token (XML) or a license message (JWT).
     ///   - tag: the app's own text for the license, at most 255 bytes.
-    ///   - priority: of several licenses for one content, the greatest is used.
+    ///   - priority: the license with the highest priority for a content is used.
     /// - Returns: the license.
     /// - Throws: ``PlayerError``: `player.token` for other text, and for a token that the service refuses.
     @discardableResult
@@ -38,7 +39,7 @@ extension PlayerEngine {
         }
     }
 
-    /// A license for the store; where the token is for a stream, a stream's.
+    /// Redeems a token for a stored license or, if the token is for a stream, a streaming license.
     private func redeemForStore(
         _ token: String,
         at url: String?,
@@ -53,11 +54,12 @@ extension PlayerEngine {
         }
     }
 
-    /// Joins this device to a portal's user, or takes it away from one, by an action token of registration or deregistration.
+    /// Links this device to a portal's user, or unlinks it, by a registration or deregistration token.
     ///
     /// - Parameter text: the action token (XML).
     /// - Returns: the user and the link.
-    /// - Throws: ``PlayerError``: `player.token` for another token, `player.device-limit` where the user has no place for another device.
+    /// - Throws: ``PlayerError``: `player.token` for another kind of token, `player.device-limit` if the user has reached the
+    ///   device limit.
     @discardableResult
     public func register(_ text: String) async throws(PlayerError) -> PlayerLink {
         guard case .action(let action) = try ServiceToken(text).content, action.operation != .licenseAcquisition else {
@@ -151,7 +153,8 @@ extension PlayerEngine {
         return key
     }
 
-    /// Asks a rights location, whose certificate is one of the service's own authority, or of an authority that the system trusts.
+    /// Calls a rights location, whose certificate must be issued by the service's own authority, or by one that the system
+    /// trusts.
     private func rights(_ url: CompoundURL, _ proof: String, root: [UInt8]) async throws(PlayerError) -> String {
         do throws(PlayerError) {
             return try await rights(url, proof, under: root)
@@ -176,7 +179,7 @@ extension PlayerEngine {
         return try await server().with(HTTPClient(configuration: configuration)).post(url.rightsURL, proof: proof)
     }
 
-    /// The service's root after its current keys were fetched; nil where it is the same, or they lead to none that is trusted.
+    /// Fetches the service's current keys and returns its root; nil if the root is unchanged or not trusted.
     private func newerRoot(than root: [UInt8]) async -> [UInt8]? {
         do throws(PlayerError) {
             try await updateKeys()

@@ -10,9 +10,10 @@ import CarrelThreads
 public import CarrelVault
 import Glibc
 
-/// A copy of an app on this device: personalised once by a server, with keys in a vault and a certificate that the server issued.
+/// An installation of an app on this device: personalized once by a server, with keys in a vault and a certificate that the
+/// server issued.
 ///
-/// A player is not certified by any other vendor's scheme: its certificates are those of a Carrel server.
+/// A player is not certified by another vendor's scheme: its certificates are issued by a Carrel server.
 public actor PlayerEngine {
     /// The app as the server's lists show it.
     public struct App: Sendable {
@@ -20,13 +21,15 @@ public actor PlayerEngine {
         public var name: String
         /// Its version, at most 100 characters.
         public var build: String
-        /// The name that the owner knows the device by; empty for none.
+        /// The owner's name for the device; empty for none.
         public var device: String
 
+        /// Creates the description of an app.
+        ///
         /// - Parameters:
         ///   - name: the app's name.
         ///   - build: its version.
-        ///   - device: the name that the owner knows the device by.
+        ///   - device: the owner's name for the device; empty for none.
         public init(name: String, build: String, device: String = "") {
             self.name = name
             self.build = build
@@ -42,7 +45,7 @@ public actor PlayerEngine {
         public let level: VaultLevel
         /// The kind of vault that has them.
         public let vault: VaultKind
-        /// The base URL of the server that personalised it; empty where a file did that does not name it.
+        /// The base URL of the server that personalized it; empty if it was personalized from a file that names none.
         public let server: String
         /// When its certificate should be renewed, and when it ends.
         public let renewAt: Instant
@@ -50,9 +53,10 @@ public actor PlayerEngine {
         public let expiresAt: Instant
     }
 
-    /// Exceptions that tests of an app may need. Each is off, and weakens the connection to rights locations: anyone can pass for one.
+    /// Exceptions for tests of an app. All are off by default; each weakens the connection to rights locations, so that anyone
+    /// can impersonate one.
     public struct Properties: Sendable {
-        /// Whether a rights location may show any certificate, such as one that it signed itself.
+        /// Whether a rights location may present any certificate, including a self-signed one.
         public var acceptsSelfSignedForTesting = false
         /// Whether a rights location may show a certificate for another name.
         public var acceptsHostMismatchForTesting = false
@@ -81,10 +85,10 @@ public actor PlayerEngine {
     var streamCount = 0
     /// Changes of `state` so far.
     private(set) var changes = 0
-    /// The obligations of licenses that this app meets.
+    /// The license obligations that this app enforces.
     private(set) var capabilities: HostCapabilities
 
-    /// The obligations that the engine meets by itself: it counts plays, and refuses export and print where a license forbids them.
+    /// The obligations that the engine enforces itself: it counts plays, and refuses export and print if a license forbids them.
     private static var ownCapabilities: HostCapabilities {
         var own = HostCapabilities()
         own.obligations = [
@@ -99,11 +103,11 @@ public actor PlayerEngine {
         self.properties = properties
     }
 
-    /// Says which obligations of licenses this app meets besides those that the engine meets by itself.
+    /// Declares the obligations the app enforces, in addition to the engine's own.
     ///
     /// - Parameters:
     ///   - obligations: their types, such as `image-constraint`.
-    ///   - protectsOutputs: whether the outputs meet the default output rule.
+    ///   - protectsOutputs: whether the outputs comply with the default output rule.
     public func meet(_ obligations: Set<String>, protectsOutputs: Bool = false) {
         capabilities.obligations.formUnion(obligations)
         capabilities.protectsOutputs = protectsOutputs
@@ -113,15 +117,16 @@ public actor PlayerEngine {
     static let agreementKey = "player.agree"
     private static let files = BlockingThreadPool(name: "player-store", count: 1)
 
-    /// Reads the player of a folder.
+    /// Opens the player in a folder.
     ///
     /// - Parameters:
-    ///   - folder: of this installation alone; it is there, and only its owner can read it.
-    ///   - vault: keeps the keys; of a personalised player, the one that it was personalised with.
-    ///   - app: for the server's lists.
-    ///   - client: for the calls to the server.
-    ///   - listener: hears of every transaction.
-    /// - Throws: `player.store` when the folder's file cannot be read, `player.vault` for another kind of vault than the player's.
+    ///   - folder: the existing folder of this installation alone, readable by its owner only.
+    ///   - vault: the vault with the keys; for a personalized player, the vault it was personalized with.
+    ///   - app: the app's name and version, for the server's lists.
+    ///   - client: the HTTP client for calls to the server.
+    ///   - listener: gets every transaction.
+    /// - Throws: `player.store` if the folder's file cannot be read, `player.vault` if the player was personalized with another
+    ///   kind of vault.
     public init(
         folder: String,
         vault: Vault,
@@ -132,17 +137,17 @@ public actor PlayerEngine {
         try self.init(folder: folder, vault: vault, app: app, client: client, clock: SystemClock(), listener: listener)
     }
 
-    /// A player on a device with other clocks.
+    /// Creates a player with other clocks.
     ///
     /// - Parameters:
-    ///   - folder: of this installation alone.
-    ///   - vault: keeps the keys.
-    ///   - app: for the server's lists.
-    ///   - client: for the calls to the server.
+    ///   - folder: the folder of this installation alone.
+    ///   - vault: the vault with the keys.
+    ///   - app: the app's name and version, for the server's lists.
+    ///   - client: the HTTP client for calls to the server.
     ///   - clock: the device's wall clock.
     ///   - hostClock: reads all clocks of the device.
-    ///   - listener: hears of every transaction.
-    /// - Throws: as the public initializer.
+    ///   - listener: gets every transaction.
+    /// - Throws: the errors of the public initializer.
     package init(
         folder: String,
         vault: Vault,
@@ -202,21 +207,28 @@ public actor PlayerEngine {
         PrivateFile(path: "\(folder)/player.json", limit: 16 << 20, name: "file with the player's certificate")
     }
 
-    /// The personalised player of a folder, without its vault; nil where there is none.
+    /// Returns the identity of the personalized player in a folder, without its vault; nil if there is none.
     ///
-    /// - Throws: `player.store` when the folder's file cannot be read.
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the player's identity; nil if the folder has no player.
+    /// - Throws: `player.store` if the folder's file cannot be read.
     public static func identity(of folder: String) throws(PlayerError) -> Identity? {
         try load(file(of: folder)).flatMap { identity($0) }
     }
 
     /// Checks the address of a server, before anything is made for it.
     ///
+    /// - Parameter server: the address of the server.
     /// - Throws: `player.server` unless it is https, or http on this machine.
     public static func checkAddress(_ server: String) throws(PlayerError) {
         _ = try PlayerServer(server, client: HTTPClient(), listener: nil)
     }
 
     /// The kind of vault that the folder's player has its keys in; nil for a folder without a player.
+    ///
+    /// - Parameter folder: the folder of the player.
+    /// - Returns: the kind of vault; nil if the folder has no player.
+    /// - Throws: `player.store` if the folder's file cannot be read; `player.vault` for a kind that this version does not know.
     public static func vaultKind(of folder: String) throws(PlayerError) -> VaultKind? {
         guard let state = try load(file(of: folder)) else { return nil }
         guard let kind = VaultKind(rawValue: state.vault) else {
@@ -225,15 +237,16 @@ public actor PlayerEngine {
         return kind
     }
 
-    /// Gets a certificate for this copy, once: later calls return the same player, and renew its certificate when that is due.
+    /// Obtains the certificate of this installation. Later calls return the same player, and renew its certificate when that is
+    /// due.
     ///
-    /// It can be called again after any failure, or when the process was killed: the keys and the player stay the same.
+    /// It can be called again after any failure, or after the process was killed: the keys and the player stay the same.
     ///
     /// - Parameters:
-    ///   - server: the base URL, https; or http on this machine.
-    ///   - session: a session token of an account, which the player is linked to; nil for no link.
-    ///   - isForced: whether the server is asked though the certificate is young, such as to link the player, or because the player's file is
-    ///     older than its store (`player.outdated`): then the answer must be as new as the store.
+    ///   - server: the base URL: https, or http on this machine.
+    ///   - session: the session token of an account to link the player to; nil for no link.
+    ///   - isForced: whether the server is called although the certificate is young, for example to link the player, or because
+    ///     the player's file is older than its store (`player.outdated`): the response must then be as new as the store.
     /// - Returns: the player.
     /// - Throws: ``PlayerError``.
     @discardableResult
@@ -276,7 +289,7 @@ public actor PlayerEngine {
         isForced: Bool
     ) async throws(PlayerError) -> Identity {
         func step(_ name: String, _ done: Int) { listener?(.progress(kind, step: name, done: done, total: 4)) }
-        // The salt is kept before the server hears of it, so that a repeated request is of the same installation.
+        // The salt is stored before the server gets it, so that a repeated request belongs to the same installation.
         let base = calls.base
         try await update { if $0.answer == nil { $0.server = base } }
         guard let state else { throw PlayerError(.store, "the player has no state") }
@@ -293,7 +306,7 @@ public actor PlayerEngine {
         let request = try await request(nonce, signing, agreement, state.fingerprint)
         let json = try await calls.post("/v1/personalize", type: "application/jose", request, token: session)
         step("certificate", 3)
-        // what other calls learnt meanwhile counts too
+        // results of concurrent calls are used too
         let known = self.state?.answer
         let answer = try verified(json, nonce: nonce, signing, known: known)
         _ = try ServiceTrust(answer, anchor: anchor)
@@ -321,7 +334,7 @@ public actor PlayerEngine {
         let signing: P256.PublicKey?
         let agreement: P256.PublicKey?
         do throws(VaultError) {
-            // With a certificate the keys are there; new ones would belong to no player.
+            // The keys of a certificate must already exist; new keys would not match it.
             if isPersonalized {
                 signing = try await vault.publicKey(named: Self.signingKey)
                 agreement = try await vault.publicKey(named: Self.agreementKey)
@@ -362,7 +375,7 @@ public actor PlayerEngine {
         }
     }
 
-    /// The answer, when all of it leads to the root that is trusted: at first contact the one that the server names.
+    /// Returns the response if it chains to the trusted root; at first contact, the root that the server names is trusted.
     func verified(
         _ json: JSON,
         nonce: String,
@@ -376,8 +389,9 @@ public actor PlayerEngine {
             let time = try TrustedTime(answer.time, keys: keys)
             guard time.nonce == nonce else { throw RightsError(.signature, "the time of the service is not for this request") }
             let certificate = try keys.player(answer.certificate, root: root, at: time.instant)
-            // A server forgets a player whose certificate ended long ago, and one that its restored database does not know: the same keys are
-            // a new player then. The signed time has the nonce of this request, so that no older answer brings back a former id.
+            // A server removes a player whose certificate expired long ago, and a restored database may not have the player: the
+            // same keys then make a new player. The signed time contains the nonce of this request, so that an older response
+            // cannot restore a former ID.
             guard certificate.key == signing, certificate.player == answer.player else {
                 throw RightsError(.signature, "the certificate is for another player")
             }
@@ -394,9 +408,10 @@ public actor PlayerEngine {
         }
     }
 
-    /// Changes the player's file: as it is on the disk now, alone among all processes, so that no change undoes another.
+    /// Changes the player's file under an exclusive lock: it is read again first, so that processes do not undo each other's
+    /// changes.
     ///
-    /// - Parameter change: gets the state on the disk; a new one where there is none.
+    /// - Parameter change: gets the state on the disk, or a new one if there is none.
     /// - Throws: `player.store`.
     func update(_ change: @escaping @Sendable (inout PlayerState) -> Void) async throws(PlayerError) {
         let (file, usual) = (file, state ?? newState(""))

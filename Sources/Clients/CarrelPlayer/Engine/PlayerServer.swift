@@ -13,7 +13,7 @@ struct PlayerServer: Sendable {
     private let client: HTTPClient
     private let listener: (@Sendable (PlayerTransaction) -> Void)?
 
-    /// Answers are a few kilobytes, but for the list of what is revoked.
+    /// Responses are a few kilobytes, except the revocation list.
     private static let limit: Int64 = 16 << 20
 
     /// - Throws: `player.server` unless the address is https, or http on this machine.
@@ -57,7 +57,7 @@ struct PlayerServer: Sendable {
         try Self.json(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
     }
 
-    /// Sends a signed message to an address of the service, which a token may name; returns the signed answer.
+    /// Sends a signed message to an address of the service, which a token may name; returns the signed response.
     func post(_ url: String, jose text: String) async throws(PlayerError) -> String {
         let headers: HTTPFields = ["Content-Type": "application/jose", "Accept": "application/jose"]
         let body = ClientRequestBody.bytes(Array(text.utf8))
@@ -66,7 +66,7 @@ struct PlayerServer: Sendable {
         )
     }
 
-    /// Sends a proof of possession to the rights location that a token names; returns the signed answer.
+    /// Sends a proof of possession to the rights location that a token names; returns the signed response.
     func post(_ url: String, proof: String) async throws(PlayerError) -> String {
         let headers: HTTPFields = ["DPoP": proof, "Accept": "application/jose"]
         return try Self.text(try await sendAway(ClientRequest(.post, url, headers: headers, maxResponseBytes: Self.limit)))
@@ -84,7 +84,7 @@ struct PlayerServer: Sendable {
         try await sendAway(ClientRequest(url, maxResponseBytes: Int64(limit))).body
     }
 
-    /// Sends a request to an address that a token may name: such a token may come from anyone. It leads to this machine only if the
+    /// Sends a request to an address from a token, which may be untrusted. The address may refer to this machine only if the
     /// server is on it.
     private func sendAway(_ request: ClientRequest) async throws(PlayerError) -> ClientResponse {
         let isOwn = request.url == base || request.url.hasPrefix(base + "/")
@@ -177,7 +177,7 @@ struct PlayerServer: Sendable {
         }
     }
 
-    /// No certificate of any server is valid on a device whose clock shows an earlier time: 2026-01-01.
+    /// Earliest plausible time: no server certificate is valid on a device whose clock is before 2026-01-01.
     private static let earliest = Instant(milliseconds: 1_767_225_600_000)
 
     private static func host(of url: String) -> String? {

@@ -4,18 +4,18 @@ import CarrelBytes
 import CarrelJSON
 import CarrelRights
 
-/// The file of a player beside the vault. It contains no secret.
+/// The state file of a player, stored next to the vault. It contains no secret.
 struct PlayerState: Sendable {
     /// The base URL of the server.
     var server: String
-    /// The kind of vault that has the keys; another one is never taken instead.
+    /// The kind of vault that has the keys; no other kind is ever used instead.
     var vault: String
-    /// The salt of the fingerprint, and the fingerprint that the server knows.
+    /// The salt of the fingerprint, and the fingerprint that was sent to the server.
     let salt: [UInt8]
     let fingerprint: [UInt8]
-    /// The nonce of a request in a file, while its answer has not come.
+    /// The nonce of a request in a file, until its response arrives.
     var openRequest: String?
-    /// Whether the store of licenses was made: one that is missing is not made again.
+    /// Whether the license store was created: if it is missing, it is not created again.
     var hasStore = false
     /// The server's last response; nil before the first.
     var answer: PersonalizationResponse?

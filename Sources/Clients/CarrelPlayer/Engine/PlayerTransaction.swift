@@ -18,7 +18,7 @@ public enum PlayerTransaction: Sendable {
         case revocations
         /// The service's keys are fetched.
         case securityData = "security-data"
-        /// The list of what is revoked is fetched, as a step.
+        /// The revocation list is fetched, as a step.
         case revocationList = "revocation-list"
         /// The signed time is fetched.
         case trustedTime = "trusted-time"
@@ -36,14 +36,14 @@ public enum PlayerTransaction: Sendable {
     ///   - done: steps done, from 1.
     ///   - total: steps in all.
     case progress(Kind, step: String, done: Int, total: Int)
-    /// The server answered a call, or did not: then there is no status.
+    /// A call to the server ended; without a response, the status is nil.
     ///
     /// - Parameters:
-    ///   - method: of HTTP.
-    ///   - url: without its query, so that no token is in it.
-    ///   - status: of the answer.
-    ///   - duration: of the call.
+    ///   - method: the HTTP method.
+    ///   - url: the URL without its query, so that it contains no token.
+    ///   - status: the status of the response.
+    ///   - duration: the duration of the call.
     case call(_ method: String, _ url: String, status: Int?, duration: Duration)
-    /// A transaction ended; the error is nil where it succeeded.
+    /// A transaction ended; the error is nil on success.
     case ended(Kind, PlayerError?)
 }

@@ -5,7 +5,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelTokens
 
-/// A token that a portal gave: a compound URL, an action token (XML), or a license message (JWT).
+/// A token issued by a portal: a compound URL, an action token (XML), or a license message (JWT).
 public struct ServiceToken: Sendable {
     /// The forms of a token.
     public enum Form: String, Sendable, CaseIterable {
@@ -28,11 +28,11 @@ public struct ServiceToken: Sendable {
     /// The longest token, in bytes.
     public static let maxByteCount = 32_768
 
-    /// Reads a token of any form. Whether it is genuine, only the service knows.
+    /// Reads a token of any format. Only the service can verify it.
     ///
     /// - Parameter text: a URL, an XML document or a JWT; white space around it is ignored.
-    /// - Throws: `player.token` for other text; `player.token-missing`, `player.content-missing` and `player.rights-insecure` for a URL
-    ///   without a token, without a fragment, and without TLS.
+    /// - Throws: `player.token` for other text; `player.token-missing`, `player.content-missing` and `player.rights-insecure` for
+    ///   a URL without a token, without a fragment, and without TLS.
     public init(_ text: String) throws(PlayerError) {
         guard text.utf8.count <= Self.maxByteCount else { throw PlayerError(.token, "the token is longer than 32 KiB") }
         let trimmed = Self.trimmed(text)

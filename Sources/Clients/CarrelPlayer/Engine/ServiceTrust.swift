@@ -13,10 +13,10 @@ package struct ServiceTrust: Sendable {
     let revocations: Revocations
 
     /// - Parameters:
-    ///   - answer: of the player's file.
-    ///   - anchor: the newest trust that is known; nil before the first.
-    /// - Throws: `player.store` for a file that does not lead to its own root; `player.outdated` for one that leads to another one than the
-    ///   anchor, or that is older than it.
+    ///   - answer: the response in the player's file.
+    ///   - anchor: the newest known trust; nil before the first.
+    /// - Throws: `player.store` for a file that does not chain to its own root; `player.outdated` for a file that chains to
+    ///   another root than the anchor, or is older than it.
     init(_ answer: PersonalizationResponse, anchor: TrustAnchor?) throws(PlayerError) {
         player = answer.player
         do throws(RightsError) {
@@ -43,12 +43,12 @@ package struct ServiceTrust: Sendable {
         }
     }
 
-    /// An answer with the newer keys and list of two, as far as they belong together.
+    /// Merges two responses: the newer keys and revocation list, if they belong together.
     ///
     /// - Parameters:
-    ///   - answer: that came now, verified.
-    ///   - known: on the disk.
-    /// - Returns: the answer that is kept.
+    ///   - answer: the new response, verified.
+    ///   - known: the response on the disk.
+    /// - Returns: the response to store.
     package static func newest(_ answer: PersonalizationResponse, _ known: PersonalizationResponse?) -> PersonalizationResponse {
         guard let known, let old = try? ServiceTrust(known, anchor: nil) else { return answer }
         var merged = answer

@@ -12,7 +12,7 @@ public struct PlayerError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// The server's own code for why it refused, such as `personalization.device-limit`; nil where it did not answer.
+    /// The server's error code, such as `personalization.device-limit`; nil if it did not respond.
     public let serverCode: String?
 
     /// Why an evaluation denied the use; nil for other failures.
@@ -33,7 +33,7 @@ public struct PlayerError: CodedError {
     /// The number that stands for the kind of failure, stable across versions: -5001 to -5099.
     public var number: Int { Self.facts[code]?.number ?? -5099 }
 
-    /// Whether the same request can succeed later without anyone doing something.
+    /// Whether the same request can succeed later without user action.
     public var isRetryable: Bool { Self.facts[code]?.isRetryable ?? false }
 
     /// The user's next step: a lower-case sentence without a period.
@@ -124,7 +124,7 @@ public struct PlayerError: CodedError {
 extension ErrorCode where Failure == PlayerError {
     /// There is no network, or the connection broke.
     public static var network: Self { Self("player.network") }
-    /// The server does not answer, or is too busy.
+    /// The server does not respond, or is too busy.
     public static var host: Self { Self("player.host") }
     /// No encrypted connection came about.
     public static var tls: Self { Self("player.tls") }
@@ -134,7 +134,7 @@ extension ErrorCode where Failure == PlayerError {
     public static var deviceLimit: Self { Self("player.device-limit") }
     /// The player was revoked or suspended.
     public static var revoked: Self { Self("player.revoked") }
-    /// The server refused, or its answer is not one that leads to the trusted root.
+    /// The server refused, or its response does not chain to the trusted root.
     public static var rejected: Self { Self("player.rejected") }
     /// The vault is locked, absent or damaged.
     public static var vault: Self { Self("player.vault") }
@@ -154,7 +154,7 @@ extension ErrorCode where Failure == PlayerError {
     public static var missingContent: Self { Self("player.content-missing") }
     /// The rights location is not reached by TLS.
     public static var insecureRights: Self { Self("player.rights-insecure") }
-    /// The server's certificate is not trusted, such as one that it signed itself.
+    /// The server's certificate is not trusted, for example because it is self-signed.
     public static var untrustedServer: Self { Self("player.tls-untrusted") }
     /// The server's certificate is for another name.
     public static var otherServer: Self { Self("player.tls-host") }
@@ -162,18 +162,18 @@ extension ErrorCode where Failure == PlayerError {
     public static var key: Self { Self("player.key") }
     /// The account has as many streams as it may have.
     public static var concurrency: Self { Self("player.concurrency") }
-    /// The license was given back, revoked, or has ended.
+    /// The license was returned, revoked, or has expired.
     public static var ended: Self { Self("player.ended") }
     /// The license is not on this device.
     public static var noLicense: Self { Self("player.no-license") }
-    /// No license allows the use; ``PlayerError/reason`` says why.
+    /// No license allows the use; ``PlayerError/reason`` has the reason.
     public static var denied: Self { Self("player.denied") }
     /// The use of the license was ended.
     public static var stopped: Self { Self("player.stopped") }
-    /// The player's file is older than the license store, such as one from a backup, or leads to another root.
+    /// The player's file is older than the license store, for example from a backup, or chains to another root.
     public static var outdated: Self { Self("player.outdated") }
     /// A row of the license store was altered.
     public static var storeDamaged: Self { Self("player.store-damaged") }
-    /// The server's address is not one, or is neither TLS nor on this machine.
+    /// The server's address is not a URL, or neither uses TLS nor refers to this machine.
     public static var server: Self { Self("player.server") }
 }

@@ -5,7 +5,7 @@ package import CarrelRights
 import Glibc
 
 extension HostClock {
-    /// The clocks of this machine: the wall clock that is given, and the kernel's time since the boot (clock_gettime(2), random(4)).
+    /// The clocks of this machine: the given wall clock, and the kernel's time since the boot (clock_gettime(2), random(4)).
     package static func current(_ wall: any WallClock) -> HostClock {
         var time = timespec()
         let isRead = unsafe clock_gettime(CLOCK_BOOTTIME, &time) == 0
@@ -13,7 +13,7 @@ extension HostClock {
         return HostClock(wall: wall.now, bootID: bootID, sinceBoot: since)
     }
 
-    /// Names this boot; empty where the kernel does not say.
+    /// The ID of this boot; empty if the kernel does not provide one.
     private static let bootID: String = {
         let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

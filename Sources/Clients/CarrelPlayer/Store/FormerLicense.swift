@@ -3,13 +3,13 @@
 import CarrelBytes
 import CarrelJSON
 
-/// The state of a license that was removed. Redeemed again it goes on from here: a rental's time and its plays do not start over.
+/// The state of a removed license. If it is redeemed again, a rental's time and play count continue from here.
 struct FormerLicense: Sendable, Equatable {
     var sequence: Int
     var firstPlay: Instant?
     var plays: Int
     var reported: Int
-    /// Whether it was given back: then it does not come back.
+    /// Whether it was returned to the service: it cannot be added again.
     var isReleased: Bool
 
     static func place(_ id: String) -> String { "former license \(id)" }

@@ -5,7 +5,7 @@ package import CarrelJSON
 import CarrelRights
 package import CarrelStore
 
-/// A license in the store, and what happened to it here.
+/// A license in the store, with its local state.
 package struct LicenseRow: Sendable {
     let id: String
     var sequence: Int

@@ -10,15 +10,13 @@ import Glibc
 
 /// The licenses of a player on its device: rows of an SQLite database, each encrypted under a key that the vault keeps.
 ///
-/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service notices it at the
-/// next contact, by the numbers of licenses and plays.
+/// Ids of content and tags cannot be read in the file. An older copy of the whole file is not recognized here: the service
+/// notices it at the next contact, by the numbers of licenses and plays.
 public final class LicenseStore: Sendable {
     let database: SQLiteDatabase
     let seal: RowSeal
     private let folder: String
 
-    /// Bytes of a row at most.
-    static let rowLimit = 1 << 20
     /// Licenses for one content that are looked at.
     private static let contentLimit = 64
     /// The longest tag, in bytes.
@@ -36,14 +34,14 @@ public final class LicenseStore: Sendable {
     /// Whether a folder has a store.
     static func exists(in folder: String) -> Bool { unsafe access(path(in: folder), F_OK) == 0 }
 
-    /// Opens the store of a player's folder, or makes it.
+    /// Opens the store in a player's folder, or creates it.
     ///
     /// - Parameters:
-    ///   - folder: of the player.
-    ///   - vault: of the player; it opens the key of the store.
-    ///   - isKnown: whether it was made before: then it is not made again.
+    ///   - folder: the player's folder.
+    ///   - vault: the player's vault, which opens the key of the store.
+    ///   - isKnown: whether the store was created before; it is then not created again.
     /// - Returns: the store.
-    /// - Throws: `player.store`, `player.store-damaged`, `player.vault` where the vault does not open the store's key.
+    /// - Throws: `player.store`, `player.store-damaged`, `player.vault` if the vault does not open the store's key.
     static func open(folder: String, vault: Vault, isKnown: Bool) async throws(PlayerError) -> LicenseStore {
         let database = try mapped(folder) { try SQLiteDatabase(path: path(in: folder), migrations: migrations, readers: 1) }
         do throws(PlayerError) {
@@ -73,7 +71,7 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Makes the store's key; where another process made one meanwhile, that one stays.
+    /// Creates the store's key, or uses the key that another process has created.
     private static func makeKey(
         _ database: SQLiteDatabase,
         _ vault: Vault,
@@ -110,11 +108,19 @@ public final class LicenseStore: Sendable {
     }
 
     /// The ids that a license is found by; none for an unknown license.
+    ///
+    /// - Parameter license: the id of the license.
+    /// - Returns: the content ids.
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func contentIDs(of license: String) async throws(PlayerError) -> [String] {
         try await row(license)?.contentIDs ?? []
     }
 
     /// A license; nil when it is not in the store.
+    ///
+    /// - Parameter id: the id of the license.
+    /// - Returns: the license, or nil.
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func license(_ id: String) async throws(PlayerError) -> StoredLicense? { try await row(id)?.stored }
 
     /// Licenses in the order of their ids, a page at a time.
@@ -123,7 +129,7 @@ public final class LicenseStore: Sendable {
     ///   - tag: only those with the tag.
     ///   - id: those after this license; empty for the first page.
     ///   - limit: 1 to 1,000.
-    /// - Returns: as many as there are, `limit` at most.
+    /// - Returns: the existing ones, at most `limit`.
     /// - Throws: `player.store`, `player.store-damaged`.
     public func licenses(tag: String? = nil, after id: String = "", limit: Int = 100) async throws(PlayerError) -> [StoredLicense]
     {
@@ -139,6 +145,8 @@ public final class LicenseStore: Sendable {
     }
 
     /// The number of licenses.
+    ///
+    /// - Throws: `player.store`, `player.store-damaged`.
     public func count() async throws(PlayerError) -> Int {
         try await read { Int(try $0.row(Statement.count)?.integer(0) ?? 0) }
     }
@@ -167,15 +175,15 @@ public final class LicenseStore: Sendable {
 
     // MARK: changing
 
-    /// Keeps a license. The state of one with the same id stays, also of one that was removed.
+    /// Stores a license. The state of a license with the same ID is kept, including a removed one's.
     ///
     /// - Parameters:
-    ///   - row: the license as it came.
-    ///   - keys: of the service, by which the end is computed.
-    ///   - isRenewal: whether it must be here already.
-    /// - Returns: the license as it is kept.
-    /// - Throws: `player.store`; `player.rejected` for an older license than the known one; `player.ended` for one that was given back;
-    ///   `player.no-license` for the renewal of one that is not here.
+    ///   - row: the received license.
+    ///   - keys: the service's keys, which compute its end.
+    ///   - isRenewal: whether the license must be in the store already.
+    /// - Returns: the stored license.
+    /// - Throws: `player.store`; `player.rejected` if the license is older than the stored one; `player.ended` if it was
+    ///   returned; `player.no-license` if a renewed license is not in the store.
     func add(_ row: LicenseRow, keys: ServiceKeys, isRenewal: Bool) async throws(PlayerError) -> StoredLicense {
         let seal = seal
         return try await write { transaction in
@@ -207,10 +215,10 @@ public final class LicenseStore: Sendable {
     /// Changes a license in one transaction.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - change: gets the row; nil where it is gone. Returns whether the row changed, and a value.
+    ///   - id: the license ID.
+    ///   - change: gets the row, or nil if it was removed. Returns whether the row changed, and a value.
     /// - Returns: the value.
-    /// - Throws: `player.store`; what `change` throws.
+    /// - Throws: `player.store`; the errors of `change`.
     func update<Value: Sendable>(
         _ id: String,
         _ change: @escaping @Sendable (inout LicenseRow?) throws -> (isChanged: Bool, value: Value)
@@ -224,10 +232,11 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes a license. Its keys are gone with it; its first play and its plays are remembered, should it come again. The bytes on the disk are
-    /// overwritten by ``vacuum()``.
+    /// Removes a license and its keys. Its first play and play count are kept in case it is added again. ``vacuum()`` overwrites
+    /// the bytes on the disk.
     ///
-    /// - Returns: whether it was there.
+    /// - Parameter id: the id of the license.
+    /// - Returns: whether it existed.
     /// - Throws: `player.store`.
     @discardableResult
     public func remove(_ id: String) async throws(PlayerError) -> Bool {
@@ -258,12 +267,12 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes the licenses whose ids are in a set.
+    /// Removes licenses by ID.
     ///
     /// - Parameters:
-    ///   - ids: of licenses, here or not; nil for all.
-    ///   - limit: licenses that one transaction looks at.
-    /// - Returns: their number.
+    ///   - ids: license IDs, stored or not; nil for all.
+    ///   - limit: maximum number of licenses per transaction.
+    /// - Returns: the number of removed licenses.
     /// - Throws: `player.store`.
     package func expunge(_ ids: Set<String>?, limit: Int = 500) async throws(PlayerError) -> Int {
         let seal = seal
@@ -318,7 +327,7 @@ public final class LicenseStore: Sendable {
     /// The time for which an ended license that was removed is remembered: no token lives longer.
     private static let memory = Duration.seconds(10 * 366 * 86_400)
 
-    /// Makes what was removed unreadable on the disk, in the database's log too.
+    /// Makes removed data unreadable on the disk, including the database's log.
     ///
     /// - Throws: `player.store`.
     public func vacuum() async throws(PlayerError) {
@@ -329,12 +338,12 @@ public final class LicenseStore: Sendable {
 // MARK: - Releases
 
 extension LicenseStore {
-    /// Removes a license for good, and keeps in the same transaction what the service has to be told.
+    /// Removes a license permanently and, in the same transaction, stores the report to send to the service.
     ///
     /// - Parameters:
-    ///   - id: of the license.
-    ///   - contentID: of its content.
-    /// - Returns: false where there is no such license.
+    ///   - id: the license ID.
+    ///   - contentID: the content ID.
+    /// - Returns: false if the license does not exist.
     /// - Throws: `player.store`.
     func release(_ id: String, contentID: String) async throws(PlayerError) -> Bool {
         let seal = seal
@@ -366,7 +375,7 @@ extension LicenseStore {
         }
     }
 
-    /// Notes that the service knows of a release.
+    /// Removes a pending release after the service was notified.
     func removeRelease(_ license: String) async throws(PlayerError) {
         try await write { try $0.run(Statement.removeRelease, [.text(license)]) }
     }
@@ -408,7 +417,7 @@ extension LicenseStore {
 extension LicenseStore {
     private static let clockPlace = "store clock"
 
-    /// Writes a first clock where there is none. A store with licenses whose clock is gone was altered.
+    /// Writes an initial clock if there is none. A store with licenses but without a clock was tampered with.
     private func makeClock() async throws(PlayerError) {
         let sealed = try seal.seal(TrustedClock().json, at: Self.clockPlace)
         try await write { transaction in

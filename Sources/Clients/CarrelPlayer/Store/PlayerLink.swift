@@ -6,6 +6,6 @@ public import CarrelBytes
 public struct PlayerLink: Sendable, Equatable {
     /// The portal's id of the user.
     public let user: String
-    /// When the link ends unless it is renewed; nil where it has ended.
+    /// The link's expiry unless it is renewed; nil if it has ended.
     public let expiresAt: Instant?
 }

@@ -4,10 +4,14 @@ import CarrelBytes
 package import CarrelCrypto
 package import CarrelJSON
 
-/// Encrypts the rows of a store (AES-256-GCM), each under a nonce of its own and bound to its place, so that rows cannot be exchanged.
+/// Encrypts the rows of a store (AES-256-GCM), each with its own nonce and bound to its position, so that rows cannot be
+/// exchanged.
 package struct RowSeal: Sendable {
     private let key: Secret
     private let index: HMACSHA256
+
+    /// Bytes of a row at most.
+    static let rowLimit = 1 << 20
 
     /// - Parameter key: 32 bytes, which the vault keeps sealed.
     package init(key: Secret) {
@@ -51,7 +55,7 @@ package struct RowSeal: Sendable {
         } catch {
             throw Self.damaged
         }
-        let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: LicenseStore.rowLimit)) }
+        let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: Self.rowLimit)) }
         guard let json else { throw Self.damaged }
         return json
     }

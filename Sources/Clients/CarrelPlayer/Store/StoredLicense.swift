@@ -4,7 +4,7 @@ public import CarrelBytes
 
 /// A license in the store of a device.
 public struct StoredLicense: Sendable, Equatable {
-    /// The license's id, which the service gave it.
+    /// The license ID, assigned by the service.
     public let id: String
     /// The ids that it is found by: the content's own, then `urn:marlin:kid:…` of each key.
     public let contentIDs: [String]
@@ -12,7 +12,7 @@ public struct StoredLicense: Sendable, Equatable {
     public let data: String
     /// When it ends, by its terms and its first play; nil for never.
     public let expiresAt: Instant?
-    /// Of several licenses for one content, the one with the greatest priority is used.
+    /// The license with the highest priority for a content is used.
     public let priority: Int
     /// When it came into the store.
     public let addedAt: Instant
@@ -20,13 +20,13 @@ public struct StoredLicense: Sendable, Equatable {
     public let tag: String
     /// When it was first played.
     public let firstPlayedAt: Instant?
-    /// How often it was played, and how many of those plays the service knows.
+    /// The play count, and the number of plays reported to the service.
     public let plays: Int
-    /// The plays that the service knows.
+    /// The number of plays reported to the service.
     public let reportedPlays: Int
 }
 
-/// A license that was given back and is removed here; the service has not been told yet.
+/// A returned license, removed here, that the service has not been notified of.
 struct PendingRelease: Sendable, Equatable {
     let license: String
     let sequence: Int

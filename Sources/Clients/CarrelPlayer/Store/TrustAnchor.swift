@@ -4,7 +4,8 @@ import CarrelBytes
 import CarrelJSON
 import CarrelStore
 
-/// The newest trust that the store has seen: the player's file, which is not encrypted, may not lead to another root or go back.
+/// The newest trust that the store has seen: the player's file, which is not encrypted, must not change to another root or be
+/// rolled back.
 struct TrustAnchor: Sendable, Equatable {
     /// The root's certificate in DER.
     var root: [UInt8]
@@ -51,7 +52,7 @@ extension LicenseStore {
         let seal = seal
         try await write { transaction in
             var anchor = anchor
-            // a slower call brings no older one back
+            // a slower call must not restore an older one
             if let known = try Self.anchor(transaction, seal), known.root == anchor.root {
                 anchor.keys = max(anchor.keys, known.keys)
                 anchor.revocations = max(anchor.revocations, known.revocations)

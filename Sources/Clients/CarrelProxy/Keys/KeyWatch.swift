@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
 import CarrelThreads
 
 /// Ends the responses of all sessions of a proxy at the time at which a key of theirs ends, whether their bytes move or not.
@@ -20,14 +21,20 @@ final class KeyWatch: Sendable {
     }
 
     private let state = Locked(State())
+    private let timer: MonotonicClock
+
+    /// - Parameter timer: waits between checks.
+    init(_ timer: MonotonicClock = .system) {
+        self.timer = timer
+    }
 
     private static let interval = Duration.milliseconds(250)
 
     /// Watches over a response.
     ///
     /// - Parameters:
-    ///   - use: the keys of the response, also those that it asks for later.
-    ///   - clock: tells the time at which keys end.
+    ///   - use: the keys of the response, including keys that it requests later.
+    ///   - clock: the clock by which keys expire.
     ///   - stop: ends the response; called once at most. Must not wait.
     /// - Returns: the number of the response.
     func add(_ use: KeyUse, _ clock: any WallClock, stop: @escaping @Sendable (ProxyError) -> Void) -> UInt64 {
@@ -46,7 +53,7 @@ final class KeyWatch: Sendable {
 
     /// Watches no more.
     ///
-    /// - Returns: false when the response was ended.
+    /// - Returns: false if the response was ended.
     @discardableResult
     func remove(_ serial: UInt64) -> Bool { state.withLock { $0.entries.removeValue(forKey: serial) != nil } }
 
@@ -70,7 +77,7 @@ final class KeyWatch: Sendable {
                 return !state.isRunning
             }
             if isOver { return }
-            try? await Task.sleep(for: wait)
+            try? await timer.sleep(for: wait)
         }
     }
 }

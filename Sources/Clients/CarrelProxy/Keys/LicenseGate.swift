@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 import CarrelThreads
 
-/// Holds requests until a license is there.
+/// Holds requests until their license arrives.
 final class LicenseGate: Sendable {
-    /// Every one of them holds a request, whose number is bounded.
+    /// The waiting requests, whose number is bounded.
     private struct State {
         var waiting: [UInt64: (name: ContentKeyName, resume: @Sendable () -> Void)] = [:]
         var count: UInt64 = 0
@@ -14,16 +15,22 @@ final class LicenseGate: Sendable {
     }
 
     private let state = Locked(State())
+    /// Measures the waits.
+    let clock: MonotonicClock
 
-    /// How often the gate was opened. A caller that asks for a key notes it before, so that no opening is lost.
+    init(_ clock: MonotonicClock = .system) {
+        self.clock = clock
+    }
+
+    /// Number of openings. A caller reads it before it requests a key, so that no opening is missed.
     var openings: UInt64 { state.withLock { $0.openings } }
 
     /// Requests that wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Lets those who wait go on.
+    /// Releases waiting requests.
     ///
-    /// - Parameter isOpen: whether those who wait for a key may go on.
+    /// - Parameter isOpen: whether requests for a key may continue.
     func open(_ isOpen: (ContentKeyName) -> Bool) {
         let resumed = state.withLock { state in
             state.openings &+= 1
@@ -32,12 +39,12 @@ final class LicenseGate: Sendable {
         for waiter in resumed { waiter.resume() }
     }
 
-    /// Waits until the gate opens for a key, or the time is over, or the task is cancelled.
+    /// Waits until the gate opens for a key, the time limit passes or the task is cancelled.
     ///
     /// - Parameters:
     ///   - name: the key.
-    ///   - seen: the openings before the key was asked for; later ones end the wait.
-    ///   - limit: the longest time.
+    ///   - seen: the openings before the key was requested; later openings end the wait.
+    ///   - limit: the longest wait.
     func wait(for name: ContentKeyName, after seen: UInt64, _ limit: Duration) async {
         let (stream, signal) = AsyncStream<Void>.makeStream()
         let resume: @Sendable () -> Void = { signal.finish() }
@@ -49,8 +56,8 @@ final class LicenseGate: Sendable {
         }
         guard let id else { return }
         defer { state.withLock { _ = $0.waiting.removeValue(forKey: id) } }
-        let timer = Task {
-            try? await Task.sleep(for: limit)
+        let timer = Task { [clock] in
+            try? await clock.sleep(for: limit)
             signal.finish()
         }
         for await _ in stream {}

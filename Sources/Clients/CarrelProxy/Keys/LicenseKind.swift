@@ -4,16 +4,16 @@ public import CarrelMedia
 
 /// The kind of a license that has come for requests that wait.
 public enum LicenseKind: Sendable, Hashable {
-    /// That of one key. Its token is the content id or the address of the key, or the 32 hexadecimal digits of its id.
+    /// The license of a single key. Its token is the key's content id or address, or the 32 hexadecimal digits of its id.
     case key
-    /// A license that is still to be redeemed by its token, or whose keys the caller does not know: all requests ask for their keys again.
+    /// A license whose token is still to be redeemed, or whose keys the caller does not know: all requests retry their keys.
     case token
 }
 
 /// A source of keys that redeems tokens of licenses.
 public protocol LicenseTokenReceiver: ContentKeySource {
-    /// Takes a token, and returns when the keys of its license can be asked for, or when there are none.
+    /// Takes a token, and returns once the keys of its license can be requested or the license has none.
     ///
-    /// - Parameter licenseToken: as the app passed it in.
+    /// - Parameter licenseToken: the token passed in by the app.
     func receive(licenseToken: String) async
 }

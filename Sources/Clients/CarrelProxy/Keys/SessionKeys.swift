@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 
 /// The keys of a session: requests wait for a license as the proxy's options say.
-final class SessionKeys: ContentKeySource {
-    let keys: any ContentKeySource
+final class SessionKeys: SessionKeySource {
+    private let source: any SessionKeySource
+    /// The app's source, if it accepts tokens of licenses.
+    let tokenReceiver: (any LicenseTokenReceiver)?
     private let gate: LicenseGate
     private let wait: ProxyOptions.LicenseWait
-    /// Whether a key may be used for a plain stream of bytes only where its source says more than that it has it.
+    /// Whether a key may be used for a plain byte stream only if its source confirms that use.
     private let keepsOutputControls: Bool
 
     init(
@@ -16,39 +19,53 @@ final class SessionKeys: ContentKeySource {
         _ wait: ProxyOptions.LicenseWait,
         policy: ProxyOptions.Policy
     ) {
-        self.keys = keys
+        source = AppKeys(keys: keys)
+        tokenReceiver = keys as? any LicenseTokenReceiver
         self.gate = gate
         self.wait = wait
         // keys that a caller passes in have no terms
-        keepsOutputControls = policy == .seed && keys is GivenKeys
+        keepsOutputControls = policy == .compatible && keys is GivenKeys
     }
 
-    /// The keys that threads ask for on behalf of no response in particular.
-    let use = KeyUse()
+    /// Creates the keys of redeemed rights.
+    init(_ rights: some SessionKeySource, _ gate: LicenseGate, _ wait: ProxyOptions.LicenseWait) {
+        source = rights
+        tokenReceiver = nil
+        self.gate = gate
+        self.wait = wait
+        keepsOutputControls = false
+    }
 
-    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         let limit: Duration =
             switch wait {
             case .never: .zero
             case .implicitly: .seconds(60)
             case .untilUnblocked: .seconds(600)
             }
-        let deadline = ContinuousClock.now + limit
+        let deadline = gate.clock.now + limit
         while true {
             let seen = gate.openings
-            let answer = await keys.key(name)
+            let answer = await source.key(name, for: use)
             switch answer {
-            case .pending where .now < deadline && !Task.isCancelled:
-                let time = wait == .implicitly ? .milliseconds(250) : ContinuousClock.now.duration(to: deadline)
+            case .pending where gate.clock.now < deadline && !Task.isCancelled:
+                let time = wait == .implicitly ? .milliseconds(250) : gate.clock.now.duration(to: deadline)
                 await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
                 if keepsOutputControls { grant.relaxesOutput = false }
-                (KeyUse.current ?? use).note(answer)
+                use.note(answer)
                 return .granted(grant)
             default:
-                (KeyUse.current ?? use).note(answer)
+                use.note(answer)
                 return answer
             }
         }
     }
+}
+
+/// The key source of an app, which records nothing itself.
+private struct AppKeys: SessionKeySource {
+    let keys: any ContentKeySource
+
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer { await keys.key(name) }
 }

@@ -5,7 +5,7 @@ public import CarrelMedia
 
 /// The rights to play a stream now, as a token was redeemed for them. They are for one session, and are not stored.
 public struct StreamRights: Sendable {
-    /// A rule of the rights beside their keys.
+    /// A rule of the rights in addition to their keys.
     public struct Extension: Sendable, Hashable {
         /// Four characters, such as `wudo`.
         public var type: String
@@ -14,6 +14,8 @@ public struct StreamRights: Sendable {
         /// Its content.
         public var payload: [UInt8]
 
+        /// Creates a rule.
+        ///
         /// - Parameters:
         ///   - type: four characters, such as `wudo`.
         ///   - isCritical: whether a player that does not know it must not play.
@@ -30,20 +32,22 @@ public struct StreamRights: Sendable {
 
     /// Has the keys of the content; none for clear content.
     public var keys: any ContentKeySource
-    /// Rules beside the keys. One that is critical and not known refuses the stream.
+    /// Additional rules. An unknown critical one refuses the stream.
     public var extensions: [Extension]
-    /// When the rights end; nil when they do not.
+    /// When the rights end; nil if they do not.
     public var end: Instant?
-    /// When the rights end as they are renewed, asked again and again; must not wait.
+    /// Returns the current expiry of renewable rights. Called repeatedly; must not block.
     package var renewedEnd: (@Sendable () -> Instant?)?
-    /// Is called once when the session has ended, such as to give the place of a stream back.
+    /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void
 
+    /// Creates rights.
+    ///
     /// - Parameters:
-    ///   - keys: has the keys of the content.
-    ///   - extensions: rules beside the keys.
-    ///   - end: when the rights end; nil when they do not.
-    ///   - release: is called once when the session has ended.
+    ///   - keys: the key source of the content.
+    ///   - extensions: additional rules.
+    ///   - end: when the rights expire; nil if they do not.
+    ///   - release: called once, after the session has ended.
     public init(
         keys: some ContentKeySource = GivenKeys(),
         extensions: [Extension] = [],
@@ -56,7 +60,7 @@ public struct StreamRights: Sendable {
         self.release = release
     }
 
-    /// Whether the output may be a plain stream of bytes. A constraint on the image other than 0 is one that such a stream does not keep.
+    /// Whether the output may be a plain byte stream. Such a stream does not enforce image constraints other than 0.
     public var relaxesOutput: Bool { extensions.contains(where: Self.opensOutput) }
 
     /// The first critical extension that the proxy does not enforce.

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
+public import CarrelMediaSource
 import CarrelRights
 import CarrelTokens
 
 /// The address of content together with the right to play it, in the shape of Marlin Simple Secure Streaming.
 ///
-/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the C-URL):
-/// `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme `ms3`. Who has the token
-/// can redeem it, so that the description leaves it out.
+/// It is the address of a rights service with a token (the S-URL), `#`, and the percent-encoded address of the content (the
+/// C-URL): `https://rights.example/hms/ms3/rights/?b=TOKEN#https%3A%2F%2Fcdn.example%2Ffilm.mpd`, or the same with the scheme
+/// `ms3`. Who has the token can redeem it, so that the description leaves it out.
 public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let compound: CompoundURL
     /// The address of the content, with the scheme `https` or `http`.
     ///
-    /// The scheme `hls` becomes `https`, and `http` where it leads to this machine.
+    /// The scheme `hls` becomes `https`, or `http` for an address of this machine.
     public let contentURL: String
-    /// Whether the scheme of the content says that it is an HLS playlist.
+    /// Whether the scheme of the content URL identifies an HLS playlist.
     public let isPlaylist: Bool
 
     /// Reads a compound URL.
     ///
     /// - Parameter text: at most 16 KiB, with the scheme `https` or `ms3`.
-    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` when the rights service is not reached by TLS.
+    /// - Throws: `proxy.usage` with the part that is malformed; `proxy.address` if the rights service is not reached by TLS.
     public init(_ text: String) throws(ProxyError) {
         do throws(RightsError) { compound = try CompoundURL(parsing: text) } catch {
             throw ProxyError(
@@ -43,10 +45,10 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
         isPlaylist = true
     }
 
-    /// Whether a source is meant to be a compound URL: by its scheme, by the path of its rights service, or by an address in its fragment.
+    /// Whether a source is meant as a compound URL: by its scheme, the path of its rights service, or an address in its fragment.
     ///
-    /// - Parameter source: as a caller of the proxy names it.
-    /// - Returns: true for malformed ones too, so that no token of theirs goes to a server as a part of an ordinary address.
+    /// - Parameter source: the source as passed to the proxy.
+    /// - Returns: true for malformed ones too, so that their token is not sent to a server as part of an ordinary address.
     package static func seems(_ source: String) -> Bool {
         // characters that are not seen in front of an address make no path of it
         let scalars = source.unicodeScalars.drop { Self.isUnseen($0) }.reversed().drop { Self.isUnseen($0) }
@@ -79,7 +81,7 @@ public struct MS3URL: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// The token, which only the rights service can read. Who has it can redeem it.
     public var token: String { compound.token }
 
-    /// The compound URL as it is written, with the token.
+    /// The compound URL verbatim, with the token.
     package var text: String { compound.description }
 
     /// The address without its token.

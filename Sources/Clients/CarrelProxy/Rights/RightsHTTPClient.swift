@@ -3,14 +3,15 @@
 import CarrelHTTP
 package import CarrelHTTPClient
 package import CarrelMedia
+import CarrelMediaSource
 
-/// The requests that redeem a token: by TLS alone, and to private networks only where the caller's address names them or they are allowed.
+/// The HTTP client that redeems tokens: TLS only, and private networks only if the caller names them or the proxy allows them.
 package struct RightsHTTPClient: MediaHTTPClient {
     private let origin: MediaOrigin
 
     /// - Parameters:
     ///   - url: names the rights service.
-    ///   - client: of all sessions.
+    ///   - client: the HTTP client of all sessions.
     ///   - allowsPrivateNetworks: whether redirects may lead into private networks.
     /// - Throws: `proxy.address`.
     package init(_ url: MS3URL, _ client: HTTPClient, allowsPrivateNetworks: Bool) throws(ProxyError) {

@@ -2,10 +2,11 @@
 
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelThreads
 
 /// The rights of a session with an MS3 address: redeemed with its first request, once.
-final class SessionRights: ContentKeySource {
+final class SessionRights: SessionKeySource {
     private struct State {
         var redeeming: Task<StreamRights, any Error>?
         var granted: StreamRights?
@@ -19,23 +20,32 @@ final class SessionRights: ContentKeySource {
     private let source: any RightsSource
     private let client: any MediaHTTPClient
     private let limit: Duration
+    private let clock: MonotonicClock
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - url: has the token.
+    ///   - url: the address with the token.
     ///   - source: redeems it.
     ///   - client: sends its requests.
     ///   - limit: the longest time that this takes.
-    init(_ url: MS3URL, _ source: any RightsSource, _ client: any MediaHTTPClient, limit: Duration = .seconds(60)) {
+    ///   - clock: measures it.
+    init(
+        _ url: MS3URL,
+        _ source: any RightsSource,
+        _ client: any MediaHTTPClient,
+        limit: Duration = .seconds(60),
+        clock: MonotonicClock = .system
+    ) {
         self.url = url
         self.source = source
         self.client = client
         self.limit = limit
+        self.clock = clock
     }
 
-    /// The rights.
+    /// Returns the rights.
     ///
-    /// - Returns: the same at every call. A refusal stays one: the token is not redeemed again.
+    /// - Returns: the same at every call. A refusal is final: the token is not redeemed again.
     /// - Throws: ``ProxyError``: `proxy.refused-key`, `proxy.unavailable`.
     @discardableResult
     func redeemed() async throws(ProxyError) -> StreamRights {
@@ -49,7 +59,7 @@ final class SessionRights: ContentKeySource {
         }
         do { return try await task.value } catch {
             let error = ProxyError(error, in: "the rights")
-            // no answer is not a refusal; another request may have begun again
+            // a failure is not a refusal; another request may have started again
             if error.code == .unavailable { state.withLock { if $0.redeeming == task { $0.redeeming = nil } } }
             throw error
         }
@@ -81,7 +91,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// The answer of the source, or that there is none in time: a source of an app's own may wait for ever.
+    /// The response of the source, or a timeout: an app's own source may never return.
     private func answer() async -> RightsAnswer {
         let (signal, done) = AsyncStream<Void>.makeStream()
         let slot = Locked(Answer.awaited)
@@ -92,8 +102,8 @@ final class SessionRights: ContentKeySource {
             // this one was cancelled
             if isLate, case .granted(let rights) = answer { call { await rights.release() } }
         }
-        let timer = Task { [limit] in
-            try await Task.sleep(for: limit)
+        let timer = Task { [limit, clock] in
+            try await clock.sleep(for: limit)
             _ = slot.withLock { $0.take(.unavailable("it took longer than \(limit.components.seconds) s")) }
             done.finish()
         }
@@ -113,7 +123,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// The answer that counts: the first one.
+    /// The first response, which decides.
     private enum Answer {
         case awaited
         case given(RightsAnswer)
@@ -125,10 +135,10 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         let rights: StreamRights
         do throws(ProxyError) { rights = try await redeemed() } catch {
-            KeyUse.current?.note(error)
+            use.note(error)
             return .refused(error.message)
         }
         switch await rights.keys.key(name) {
@@ -157,7 +167,7 @@ final class SessionRights: ContentKeySource {
         }
     }
 
-    /// Begins to give the rights back.
+    /// Starts to release the rights.
     func end() {
         let (task, rights) = state.withLock { state in
             state.isEnded = true
@@ -167,7 +177,7 @@ final class SessionRights: ContentKeySource {
         task?.cancel()
     }
 
-    /// Returns when the rights were given back, late ones too. Cancelling the task cancels the calls of the source.
+    /// Returns after the rights are released, including late ones. Cancelling the task cancels the calls of the source.
     func released() async {
         await withTaskCancellationHandler {
             _ = await state.withLock { $0.redeeming }?.result

@@ -5,6 +5,8 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
 /// The content of a DCF as a plain stream of bytes with ranges.
@@ -12,8 +14,8 @@ struct ByteContent: Sendable {
     private let stream: MediaStream
     private let contentType: String
     private let tag: String
-    /// The keys that were asked for when it was opened.
-    private let uses = [KeyUse.current].compactMap { $0 }
+    /// The keys that were requested when it was opened.
+    private let use: KeyUse
     private let origin: MediaOrigin
     private let threads: SessionThreads
 
@@ -24,12 +26,18 @@ struct ByteContent: Sendable {
     ///
     /// - Throws: ``ProxyError``: `proxy.output-control` unless the grant of the key relaxes the controls of the output; `proxy.no-ranges`
     ///   when the origin has none.
-    init(_ origin: MediaOrigin, _ settings: SessionSettings) async throws(ProxyError) {
+    init(_ origin: MediaOrigin, _ settings: SessionSettings, _ use: KeyUse) async throws(ProxyError) {
+        self.use = use
         do {
             self.origin = origin
             threads = settings.threads
-            stream = try await MediaStream.open(OriginSource(origin), as: .dcf(), keys: settings.keys, clock: settings.clock)
-            // the padding tells another key while there is a status to tell it
+            stream = try await MediaStream.open(
+                OriginSource(origin),
+                as: .dcf(),
+                keys: settings.keys.keys(for: use),
+                clock: settings.clock
+            )
+            // the padding reveals a wrong key while an error status is still possible
             if stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
         } catch let error as Malformed where Self.isCutOff(error) {
             throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.source)) is shorter than it says: \(error.description)")
@@ -50,7 +58,7 @@ struct ByteContent: Sendable {
         return try await threads.run { try MediaFile(reader).protections }
     }
 
-    /// Whether a file is at fault by its length alone: a box ends behind it.
+    /// Whether the only fault of a file is its length: a box ends after it.
     private static func isCutOff(_ error: Malformed) -> Bool {
         ["past the end of the file", "file ended early", "box header is cut off"].contains { error.what.hasSuffix($0) }
     }
@@ -58,14 +66,14 @@ struct ByteContent: Sendable {
     /// The response to GET or HEAD: whole, or in parts.
     ///
     /// - Parameters:
-    ///   - request: for it.
+    ///   - request: the request for it.
     ///   - watched: its body, which ends with the keys.
     /// - Returns: the response.
     /// - Throws: ``ProxyError``: `proxy.expired-key`.
     func response(to request: HTTPRequest, _ watched: WatchedBody) async throws -> HTTPResponse {
         let stream = stream
-        watched.use.join(uses)
-        // reads nothing, and finds a key that has ended while there is a status to tell it
+        watched.use.join([use])
+        // reads nothing, but detects an expired key while an error status is still possible
         _ = try await stream.read(0..<0)
         return .serving(
             Representation(length: stream.size, contentType: contentType, etag: EntityTag(tag).description) { range in
@@ -89,52 +97,4 @@ struct ByteContent: Sendable {
             for: request
         )
     }
-}
-
-/// The bytes of an origin, by ranges of one version of the resource.
-struct OriginSource: MediaSource {
-    /// The version that was read first, as far as the server names it.
-    private struct Version: Sendable {
-        var validator: String?
-        var length: Int64?
-    }
-
-    private let origin: MediaOrigin
-    private let version = Locked(Version())
-
-    init(_ origin: MediaOrigin) {
-        self.origin = origin
-    }
-
-    func open() async throws -> MediaSourceInformation {
-        let length = try await origin.length()
-        version.withLock { $0.length = length }
-        return MediaSourceInformation(length: length)
-    }
-
-    func read(_ range: Range<Int64>) async throws -> [UInt8] {
-        guard !range.isEmpty else { return [] }
-        let stream = try await origin.open(origin.address, range: range, isWhole: true)
-        guard isSame(stream) else {
-            stream.cancel()
-            throw ProxyError(.unavailable, "\(stream.name) has changed while it was read")
-        }
-        let bytes = try await stream.rest(limit: range.count)
-        guard bytes.count == range.count else {
-            throw ProxyError(.wrongLength, "\(MediaOrigin.shown(origin.address)) is cut off")
-        }
-        return bytes
-    }
-
-    /// Whether a response is one of the version that was read first: bytes of two make no stream.
-    private func isSame(_ stream: OriginStream) -> Bool {
-        let (validator, length) = (stream.validator, stream.totalLength)
-        return version.withLock { version in
-            defer { version = Version(validator: version.validator ?? validator, length: version.length ?? length) }
-            return (validator ?? version.validator) == (version.validator ?? validator)
-                && (length ?? version.length) == (version.length ?? length)
-        }
-    }
-
-    func close() {}
 }

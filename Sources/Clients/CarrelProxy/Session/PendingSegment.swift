@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
-/// A segment that is being opened until its first bytes for the player are made.
+/// A segment that is being opened, until its first bytes for the player are ready.
 ///
-/// It belongs to no request: a player whose patience ends before the first byte comes leaves, and its next request continues to wait for the
-/// same segment. The last request that waits gets it, because an earlier one may come from a player whose departure is not known yet.
+/// It belongs to no request: if a player gives up before the first byte, its next request continues to wait for the same segment.
+/// The last waiting request gets it, because an earlier one may come from a player whose departure is not noticed yet.
 final class PendingSegment: Sendable {
     private typealias Waiter = CheckedContinuation<ServedMedia?, any Error>
 
@@ -27,13 +29,13 @@ final class PendingSegment: Sendable {
     /// Opens a segment.
     ///
     /// - Parameter open: requests it at the origin.
-    init(_ open: @escaping @Sendable () async throws -> ServedMedia) {
+    init(_ open: @escaping @Sendable (KeyUse) async throws -> ServedMedia) {
         let (use, state) = (KeyUse(), Locked(State()))
         (self.use, self.state) = (use, state)
         task = Task {
             let result: Result<ServedMedia, any Error>
             do {
-                result = .success(try await KeyUse.$current.withValue(use) { try await Self.begin(open, use) })
+                result = .success(try await Self.begin(open, use))
             } catch {
                 result = .failure(error)
             }
@@ -42,8 +44,8 @@ final class PendingSegment: Sendable {
     }
 
     /// Opens a segment and makes its first bytes.
-    private static func begin(_ open: () async throws -> ServedMedia, _ use: KeyUse) async throws -> ServedMedia {
-        var media = try await open()
+    private static func begin(_ open: (KeyUse) async throws -> ServedMedia, _ use: KeyUse) async throws -> ServedMedia {
+        var media = try await open(use)
         media.bytes = BegunBytes(try await media.bytes.next(), media.bytes)
         media.uses.append(use)
         return media
@@ -54,7 +56,7 @@ final class PendingSegment: Sendable {
             defer { state.waiters = [:] }
             state.hasEnded = true
             guard let last = state.waiters.keys.max() else {
-                // the first request may not wait yet; a large sample is not kept for one that may never come
+                // the first request may not be waiting yet; a large sample is not kept for a request that may never come
                 let count = ((try? result.get())?.bytes as? BegunBytes)?.firstCount ?? 0
                 state.result = state.serial > 0 && count > keptLimit ? nil : result
                 return ([:] as [Int: Waiter], 0)
@@ -101,7 +103,7 @@ final class PendingSegment: Sendable {
     }
 }
 
-/// A segment whose first bytes are made.
+/// A segment whose first bytes are ready.
 private actor BegunBytes: SegmentBytes {
     nonisolated let firstCount: Int
     private var first: [UInt8]?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 
 /// The page that shows a session in a browser: one media element, or why there is nothing to show.
 enum PlayerPage {
@@ -12,7 +13,7 @@ enum PlayerPage {
         page("<video src=\"\(escaped(address))\" controls autoplay aria-label=\"The media\"></video>", .ok)
     }
 
-    /// A page that shows an error and what to do about it.
+    /// A page that shows an error with its recommendation.
     static func failed(_ error: ProxyError) -> HTTPResponse {
         page(
             "<main><h1>This cannot be played</h1><p>\(escaped(error.message))</p><p>\(escaped(error.recommendation))</p></main>",

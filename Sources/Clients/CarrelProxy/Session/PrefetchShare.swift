@@ -2,10 +2,10 @@
 
 import CarrelThreads
 
-/// The segments that all sessions of a proxy hold open ahead of their players. Each holds 1 MiB at most: the first bytes of pictures and of
-/// audio, and what the client takes behind them before it makes the origin wait.
+/// The segments that all sessions of a proxy prefetch. Each holds at most 1 MiB: the first bytes of video and audio, and what the
+/// client buffers before it applies back-pressure to the origin.
 final class PrefetchShare: Sendable {
-    /// The place of one segment, given back when it is released.
+    /// The slot of one segment, which is freed on release.
     final class Place: Sendable {
         private let share: PrefetchShare
 
@@ -25,7 +25,7 @@ final class PrefetchShare: Sendable {
         free = Locked(limit)
     }
 
-    /// A place for a segment; nil when all are taken.
+    /// A place for a segment; nil if all are taken.
     func take() -> Place? {
         let isFree = free.withLock { free in
             guard free > 0 else { return false }

@@ -2,8 +2,10 @@
 
 import CarrelHTTP
 import CarrelLoopback
+import CarrelMediaSource
+import CarrelPresentation
 
-/// A source that is served at an address of its own.
+/// A source served at its own address.
 final class ProxySession: Sendable {
     let loopback: LoopbackSession
     let token: String
@@ -47,12 +49,12 @@ final class ProxySession: Sendable {
         options.hasTokenInHeader ? "\(origin)/\(Self.kind)/player.html" : "\(origin)/\(Self.kind)/\(token)/player.html"
     }
 
-    /// The source of keys, where it takes tokens of licenses.
+    /// The key source, if it accepts license tokens.
     var licenseTokenReceiver: (any LicenseTokenReceiver)? {
-        (content.settings.keys as? SessionKeys)?.keys as? any LicenseTokenReceiver
+        (content.settings.keys as? SessionKeys)?.tokenReceiver
     }
 
-    /// Ends what the session does.
+    /// Ends the session's activity.
     func end() { content.end() }
 
     func progress() -> SessionProgress { content.progress() }
@@ -60,6 +62,6 @@ final class ProxySession: Sendable {
     /// Looks into the source.
     func check() async throws(ProxyError) -> SourceSummary { try await content.check() }
 
-    /// Returns when what the session held at other services was given back.
+    /// Returns after the session has released what it held at other services.
     func released() async { await content.released() }
 }

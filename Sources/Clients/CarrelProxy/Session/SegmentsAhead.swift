@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelThreads
 
-/// The segments of a session that are open before a player takes them, one of each rendition: the next one, opened before its request, and one
-/// whose player left before the first byte, kept for the next request.
+/// The open segments of a session that no player reads yet, one per rendition: the next segment, opened before its request, or a
+/// segment whose player left before the first byte, kept for its next request.
 ///
-/// An open segment is a request at the origin with its first bytes. The origin waits until the player takes more. There are as many as the
-/// share of all sessions has room for.
+/// An open segment is a stalled request to the origin with its first bytes. The share of all sessions limits their number.
 final class SegmentsAhead: Sendable {
     private enum Content: Sendable {
         /// Opened before its request.
@@ -48,26 +49,31 @@ final class SegmentsAhead: Sendable {
 
     private let share: PrefetchShare
     private let state = Locked(State())
+    private let timer: MonotonicClock
 
-    init(_ share: PrefetchShare) {
+    /// - Parameters:
+    ///   - share: of all sessions.
+    ///   - timer: measures the age of segments.
+    init(_ share: PrefetchShare, _ timer: MonotonicClock = .system) {
         self.share = share
+        self.timer = timer
     }
 
-    /// Renditions of a session: pictures, audio, and what the player changes to.
+    /// Maximum number of renditions of a session: video, audio, and the player's switches.
     private static let limit = 4
-    /// An origin ends a request whose bytes are not taken. After this a new one is safer.
+    /// Age limit: an origin may end a stalled request, so a new request is safer after this.
     private static let age = Duration.seconds(20)
 
     // MARK: - Requests
 
-    /// Opens a segment and makes its first bytes, or takes the segment that is open.
+    /// Opens a segment and makes its first bytes, or takes the open segment.
     ///
-    /// If the request ends before, the segment stays open for the next request for it.
+    /// If the request ends first, the segment stays open for the next request.
     /// - Parameters:
-    ///   - name: of the segment.
-    ///   - presentation: has it.
-    ///   - use: of the response; gets the keys of the segment.
-    ///   - clock: tells the time at which keys end.
+    ///   - name: the name of the segment.
+    ///   - presentation: the presentation with the segment.
+    ///   - use: the key use of the response; gets the keys of the segment.
+    ///   - clock: the clock by which keys expire.
     /// - Returns: the segment.
     /// - Throws: ``ProxyError``; `CancellationError`.
     func take(
@@ -90,7 +96,7 @@ final class SegmentsAhead: Sendable {
                 throw error
             } catch {
                 release(name, segment)
-                // one that was kept may have failed while no request waited
+                // a kept segment may have failed while no request waited
                 if !wasLeft { throw error }
             }
         }
@@ -104,14 +110,16 @@ final class SegmentsAhead: Sendable {
                 return (pending.segment, false, nil)
             }
             let entry = state.entries.removeValue(forKey: name.rendition)
-            let usable = entry.flatMap { $0.name == name && $0.since + Self.age > .now ? $0.content : nil }
+            let usable = entry.flatMap { $0.name == name && $0.since + Self.age > timer.now ? $0.content : nil }
             var wasLeft = false
             let segment: PendingSegment
             switch usable {
             case .left(let left): (segment, wasLeft) = (left, true)
             case .next(let task):
-                segment = PendingSegment { try await Self.take(task, orOpen: { try await presentation.open(name) }) }
-            case nil: segment = PendingSegment { try await presentation.open(name) }
+                segment = PendingSegment { use in
+                    try await Self.take(task, orOpen: { try await presentation.open(name, use) })
+                }
+            case nil: segment = PendingSegment { use in try await presentation.open(name, use) }
             }
             state.pending[name] = Pending(segment: segment)
             return (segment, wasLeft, usable == nil ? entry : nil)
@@ -120,7 +128,7 @@ final class SegmentsAhead: Sendable {
         return (segment, wasLeft)
     }
 
-    /// The segment that was opened before its request; one that failed is opened again.
+    /// The segment that was opened before its request; a failed one is opened again.
     private static func take(
         _ task: Task<ServedMedia, any Error>,
         orOpen open: () async throws -> ServedMedia
@@ -142,7 +150,7 @@ final class SegmentsAhead: Sendable {
         }
     }
 
-    /// Ends the wait for a segment whose request has ended before: the last of them leaves it for the next request.
+    /// Ends the wait for a segment whose request ended first; the last waiter leaves it for the next request.
     private func leave(_ name: SegmentName, _ segment: PendingSegment, isKept: Bool) {
         let dropped = state.withLock { state -> [Content]? in
             guard let pending = state.pending[name], pending.segment === segment else { return nil }
@@ -163,7 +171,7 @@ final class SegmentsAhead: Sendable {
 
     // MARK: - The next segment
 
-    /// Opens the segment behind another.
+    /// Prefetches the segment after another.
     func open(after name: SegmentName, of presentation: some Presentation) {
         keep(name.rendition) { serial in
             if let next = await presentation.next(after: name), !Task.isCancelled { self.begin(next, presentation, serial) }
@@ -173,13 +181,13 @@ final class SegmentsAhead: Sendable {
     /// Nothing but the state holds the entry, because a task holds its result: an open request.
     private func begin(_ name: SegmentName, _ presentation: some Presentation, _ serial: Int) {
         let dropped = state.withLock { state -> [Content] in
-            // one that was opened for a later request stays
+            // keep a segment that was opened for a later request
             guard !state.isEnded, state.entries[name.rendition].map({ $0.serial < serial }) ?? true else { return [] }
             return insert(name, serial, into: &state) {
                 let task = Task {
                     // the keys of this segment do not concern the response before it
                     let use = KeyUse()
-                    var media = try await KeyUse.$current.withValue(use) { try await presentation.open(name) }
+                    var media = try await presentation.open(name, use)
                     media.uses.append(use)
                     return media
                 }
@@ -191,9 +199,9 @@ final class SegmentsAhead: Sendable {
 
     // MARK: - Entries
 
-    /// Keeps a segment if there is a place for it.
+    /// Keeps a segment if there is room for it.
     ///
-    /// - Returns: what gives way.
+    /// - Returns: the evicted segments.
     private func insert(
         _ name: SegmentName,
         _ serial: Int,
@@ -204,7 +212,7 @@ final class SegmentsAhead: Sendable {
         let replaced = state.entries.removeValue(forKey: name.rendition)
         if let replaced { dropped.append(replaced.content) }
         guard let place = share.take() ?? replaced?.place else { return (dropped, false) }
-        state.entries[name.rendition] = Entry(name: name, content: content(), since: .now, serial: serial, place: place)
+        state.entries[name.rendition] = Entry(name: name, content: content(), since: timer.now, serial: serial, place: place)
         if state.entries.count > Self.limit, let oldest = state.entries.values.min(by: { $0.serial < $1.serial }) {
             dropped.append(oldest.content)
             state.entries[oldest.name.rendition] = nil
@@ -220,7 +228,7 @@ final class SegmentsAhead: Sendable {
             let serial = state.serial
             let task = Task {
                 await body(serial)
-                try? await Task.sleep(for: Self.age)
+                try? await self.timer.sleep(for: Self.age)
                 self.drop(rendition, serial)
             }
             return state.keepers.updateValue((task, serial), forKey: rendition)?.task

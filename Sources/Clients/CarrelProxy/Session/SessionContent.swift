@@ -6,6 +6,8 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelLoopback
 import CarrelMedia
+import CarrelMediaSource
+import CarrelPresentation
 import CarrelReader
 import CarrelThreads
 
@@ -21,7 +23,7 @@ final class SessionContent: Sendable {
         var preparing: Task<Prepared, any Error>?
         /// Playlists that do not change any more.
         var finished: [RenditionName: [UInt8]] = [:]
-        /// The segments that went out; nil where no caller wants to know them.
+        /// The segments sent so far; nil unless a caller requested progress.
         var sent: SentMedia?
         /// Whether the trace has the warnings about the source.
         var hasWarned = false
@@ -36,17 +38,20 @@ final class SessionContent: Sendable {
     private let share: ProxyShare
     private let state = Locked(State())
     private let ahead: SegmentsAhead
+    private let watch: ResponseWatch
     /// The key of encrypted output.
     private let outputKey = Secret(Random.bytes(16))
 
     var options: ProxyOptions { share.options }
+    private var timer: MonotonicClock { options.limits.clock }
     private var origin: MediaOrigin { source.origin }
 
     init(_ source: SessionSource, _ settings: SessionSettings, _ share: ProxyShare) {
         self.source = source
         self.settings = settings
         self.share = share
-        ahead = SegmentsAhead(share.prefetch)
+        ahead = SegmentsAhead(share.prefetch, share.options.limits.clock)
+        watch = ResponseWatch(share.watch, settings.clock, report: share.report) { [state] in state.withLock { $0.isEnded } }
     }
 
     private func report(_ error: ProxyError) { share.report(error) }
@@ -61,10 +66,10 @@ final class SessionContent: Sendable {
         Task { if case .presentation(let presentation) = try await task?.value { presentation.end() } }
         ahead.end()
         settings.threads.end()
-        settings.rights?.end()
+        source.rights?.end()
     }
 
-    func released() async { await settings.rights?.released() }
+    func released() async { await source.rights?.released() }
 
     /// How far the player has come since the first call.
     func progress() -> SessionProgress {
@@ -87,14 +92,14 @@ final class SessionContent: Sendable {
     /// - Throws: ``ProxyError``.
     func prepared(_ use: KeyUse) async throws -> Prepared {
         // the rights decide, over clear content too
-        if let rights = try await settings.rights?.redeemed() {
-            use.note(rights)
+        if let rights = try await source.rights?.redeemed() {
+            use.limit(to: rights.end, renewedEnd: rights.renewedEnd)
             try use.check(at: settings.clock.now)
         }
         let task = try state.withLock { state throws(ProxyError) in
             guard !state.isEnded else { throw ProxyError(.ended, "the session has ended") }
             if let task = state.preparing { return task }
-            let task = Task { try await KeyUse.$current.withValue(KeyUse()) { try await self.prepare() } }
+            let task = Task { try await self.prepare(KeyUse()) }
             state.preparing = task
             return task
         }
@@ -105,19 +110,15 @@ final class SessionContent: Sendable {
         }
     }
 
-    private func prepare() async throws -> Prepared {
-        switch source.type {
-        case .dash: return .presentation(DASHPresentation(origin, settings))
-        case .hls: return .presentation(HLSPresentation(origin, settings))
-        case .singleFile:
-            switch try await FileSourceKind(origin, settings) {
-            case .container(let content):
-                guard !options.encryptsOutput else {
-                    throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
-                }
-                return .bytes(content)
-            case .presentation(let presentation): return .presentation(presentation)
+    private func prepare(_ use: KeyUse) async throws -> Prepared {
+        switch try await OpenedSource(source.type, origin, settings, use) {
+        case .presentation(let presentation): return .presentation(presentation)
+        case .container:
+            let content = try await ByteContent(origin, settings, use)
+            guard !options.encryptsOutput else {
+                throw ProxyError(.unsupported, "the content of a DCF goes out as it is, and cannot be encrypted again")
             }
+            return .bytes(content)
         }
     }
 
@@ -126,7 +127,7 @@ final class SessionContent: Sendable {
     func respond(to request: SessionRequest) async -> HTTPResponse {
         let path = request.path.joined(separator: "/")
         let use = KeyUse()
-        let began = ContinuousClock.now
+        let began = timer.now
         do {
             guard request.runningCount <= options.requestLimit else {
                 throw ProxyError(.busy, "the session has \(options.requestLimit) requests under way")
@@ -135,7 +136,7 @@ final class SessionContent: Sendable {
                 return HTTPError(.methodNotAllowed, "http.method", "this address is read", headers: ["Allow": "GET, HEAD"])
                     .response(requestID: request.http.id)
             }
-            return added(try await KeyUse.$current.withValue(use) { try await self.found(request, path, use) })
+            return added(try await found(request, path, use))
         } catch {
             // a player that leaves, and a session that ends, are not errors of the source
             let hasEnded = state.withLock { $0.isEnded }
@@ -144,22 +145,19 @@ final class SessionContent: Sendable {
                 return .empty(.clientClosedRequest)
             }
             let error = use.explained(ProxyError(error, in: "the source"))
-            // a renewed key counts when the source is looked into again
-            if error.code == .expiredKey {
-                // playlists hold no keys, and the numbers of live segments go on
-                if source.type == .singleFile { state.withLock { $0.preparing = nil } }
-                (settings.keys as? SessionKeys)?.use.renew()
-            }
+            // a renewed key is used after the source is probed again
+            // playlists hold no keys, and the numbers of live segments go on
+            if error.code == .expiredKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
-            var refusal = HTTPError(error.status, error.code.identifier, error.message)
+            var refusal = HTTPError(error.status, .init(error.code), error.message)
             if error.status == .serviceUnavailable { refusal.headers["Retry-After"] = "1" }
             if path == "player.html" { return added(PlayerPage.failed(error)) }
             return added(refusal.response(requestID: request.http.id))
         }
     }
 
-    /// A player that leaves gives no reason, and its user sees none: the trace has the resource and the time that it waited.
+    /// Records a player that leaves: it gives no reason, and its user sees none. The trace has the resource and the time waited.
     private func traceDeparture(_ request: SessionRequest, _ path: String, _ began: ContinuousClock.Instant) {
         let segment = path.hasPrefix("segment.") || path == "text.vtt" ? try? SegmentName(request.http.query) : nil
         let field = segment.map { Trace.Field("segment", .name($0.query)) } ?? .init("resource", .name(path))
@@ -168,7 +166,7 @@ final class SessionContent: Sendable {
                 .proxy,
                 .now(),
                 "the player left before the first byte",
-                [field, .init("took", .duration(began.duration(to: .now)))]
+                [field, .init("took", .duration(began.duration(to: timer.now)))]
             )
         )
     }
@@ -194,9 +192,9 @@ final class SessionContent: Sendable {
         case .bytes(let content):
             if path == "index.m3u8" { return .redirect(to: "content\(sourceQuery)", status: .temporaryRedirect) }
             guard path == "content" else { throw SegmentName.unknown }
-            return try await content.response(to: request.http, WatchedBody(content: self, use: use, cut: request.cut))
+            return try await content.response(to: request.http, WatchedBody(watch: watch, use: use, cut: request.cut))
         case .presentation where path == "player.html":
-            // a source that cannot be played is told on the page
+            // errors of the source are shown on the page
             _ = try await summary(use)
             return PlayerPage.playing("index.m3u8\(sourceQuery)")
         case .presentation(let presentation):
@@ -213,8 +211,8 @@ final class SessionContent: Sendable {
     ) async throws -> HTTPResponse {
         switch path {
         case "index.m3u8":
-            let outline = try await top(of: presentation)
-            // the form of segments is that of the tracks
+            let outline = try await top(of: presentation, use)
+            // the tracks decide the segment format
             let text = playlistText
             return playlist(
                 try await settings.threads.compute { [settings] in try text.top(outline, lines: settings.parameters.playlistLines)
@@ -223,11 +221,11 @@ final class SessionContent: Sendable {
         case "media.m3u8":
             let name = try RenditionName(request.http.query)
             if name.text == Self.sidecar {
-                let list = try await sidecarList(presentation)
+                let list = try await sidecarList(presentation, use)
                 return playlist(try playlistText.media(list, of: name))
             }
             if let finished = state.withLock({ $0.finished[name] }) { return playlist(finished) }
-            let list = try await presentation.segments(of: name)
+            let list = try await presentation.segments(of: name, use)
             let text = playlistText
             let made = try await settings.threads.compute { try text.media(list, of: name) }
             state.withLock { $0.sent?.note(list, of: name) }
@@ -241,19 +239,19 @@ final class SessionContent: Sendable {
         case "segment.ts", "segment.m4s", "text.vtt", "segment.aac", "segment.mp3", "segment.ac3", "segment.ec3":
             let name = try SegmentName(request.http.query)
             if name.rendition.text == Self.sidecar { return try await sidecar() }
-            let response = try await inTime(use) { [self] in
+            let response = try await watch.open(use) { [self] in
                 try await served(try await ahead.take(name, of: presentation, use, settings.clock), name, use, request)
             }
             ahead.open(after: name, of: presentation)
             return response
         case "init.mp4":
             let name = try SegmentName(request.http.query)
-            return try await inTime(use) { [self] in
-                try await served(try await presentation.openInitialization(name), nil, use, request)
+            return try await watch.open(use) { [self] in
+                try await served(try await presentation.openInitialization(name, use), nil, use, request)
             }
         case "track.mp4":
             let name = try SegmentName(request.http.query)
-            return try await inTime(use) { [self] in
+            return try await watch.open(use) { [self] in
                 try await part(of: name, request, presentation, use)
             }
         default: throw SegmentName.unknown
@@ -262,7 +260,7 @@ final class SessionContent: Sendable {
 
     private var playlistText: PlaylistText {
         PlaylistText(
-            rules: settings.rules == .seed ? .seed : .rfc,
+            rules: settings.rules == .compatible ? .compatible : .rfc,
             isFragmented: settings.output == .fragments,
             isEncrypted: options.encryptsOutput
         )
@@ -275,8 +273,8 @@ final class SessionContent: Sendable {
         _ presentation: any Presentation,
         _ use: KeyUse
     ) async throws -> HTTPResponse {
-        let file = try await presentation.file(of: name)
-        // a file without a tag has no condition under which a range counts
+        let file = try await presentation.file(of: name, use)
+        // a file without an entity tag has no condition under which a range applies
         guard let ranges = request.http.headers["Range"].flatMap({ ByteRanges(parsing: $0) }), ranges.specs.count == 1,
             request.http.headers["If-Range"] == nil
         else {
@@ -286,15 +284,15 @@ final class SessionContent: Sendable {
         }
         var body = ResponseBody.empty
         if let range = ranges.resolve(length: file.length).first {
-            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation))
+            let media = ServedMedia(contentType: "video/mp4", bytes: RangedBytes(file, range, of: presentation, use))
             body = try await served(media, nil, use, request, "\(name.fileQuery) \(range)", length: range.count).body
         }
         return .serving(Representation(length: file.length, contentType: "video/mp4") { [body] _ in body }, for: request.http)
     }
 
     /// The outline with the caller's subtitles.
-    func top(of presentation: any Presentation) async throws -> Outline {
-        var outline = try await presentation.outline()
+    func top(of presentation: any Presentation, _ use: KeyUse) async throws -> Outline {
+        var outline = try await presentation.outline(use)
         let isFirst = state.withLock { state in
             defer { state.hasWarned = true }
             return !state.hasWarned
@@ -312,10 +310,10 @@ final class SessionContent: Sendable {
     /// The query field that names the source, in addresses that have it.
     private var sourceQuery: String { options.usesLongURLs ? "?source=\(PercentEncoding.encode(source.name))" : "" }
 
-    /// A segment as it is made: mostly, its length is not known before.
+    /// Serves a segment while it is made; usually its length is not known in advance.
     ///
-    /// Its first bytes are made before this returns, so that a segment without a key, or one that the origin does not have, is a status for
-    /// the player, not a response that breaks off.
+    /// The first bytes are made before this returns, so that a missing key or segment is an error status, not a truncated
+    /// response.
     private func served(
         _ media: ServedMedia,
         _ name: SegmentName?,
@@ -325,16 +323,16 @@ final class SessionContent: Sendable {
         length: Int? = nil
     ) async throws -> HTTPResponse {
         use.join(media.uses)
-        let began = ContinuousClock.now
+        let began = timer.now
         var bytes = media.bytes
         // subtitles have no key in their playlist
         if options.encryptsOutput, let name, !name.rendition.isText { bytes = try EncryptedBytes(bytes, key: outputKey, name) }
-        // what was sent is not held: samples may have megabytes
+        // bytes already sent are not kept: samples may have megabytes
         let first = Locked(try await bytes.next())
         try use.check(at: settings.clock.now)
         let body = ResponseBody.stream(length: length) { [self, bytes, cut = request.cut] writer in
             var count = 0
-            try await WatchedBody(content: self, use: use, cut: cut).send {
+            try await WatchedBody(watch: watch, use: use, cut: cut).send {
                 var next = first.withLock { $0.take() }
                 while let size = next?.count {
                     count += size
@@ -351,7 +349,7 @@ final class SessionContent: Sendable {
                     "a segment was sent",
                     [
                         .init("segment", .name(name?.query ?? resource)), .init("bytes", .number(count)),
-                        .init("took", .duration(began.duration(to: .now))),
+                        .init("took", .duration(began.duration(to: timer.now))),
                     ]
                 )
             )
@@ -359,56 +357,18 @@ final class SessionContent: Sendable {
         return HTTPResponse(.ok, headers: ["Content-Type": media.contentType, "Accept-Ranges": "none"], body: body)
     }
 
-    // MARK: - Keys that end
-
-    /// Opens a response. A key that ends meanwhile is a status for the player, however long the origin takes.
-    private func inTime(_ use: KeyUse, _ open: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        let task = Task { try await open() }
-        let watching = share.watch.add(use, settings.clock) { _ in task.cancel() }
-        defer { share.watch.remove(watching) }
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
-            }
-        } catch {
-            if !Task.isCancelled { try use.check(at: settings.clock.now) }
-            throw error
-        }
-    }
-
-    /// Sends the body of a response, which is cut when a key of it ends, also while the player takes nothing or the origin gives nothing.
-    fileprivate func watched(_ use: KeyUse, cut: @escaping @Sendable () -> Void, _ send: () async throws -> Void) async throws {
-        let watching = share.watch.add(use, settings.clock) { [self] error in
-            report(error)
-            cut()
-        }
-        do {
-            try await KeyUse.$current.withValue(use) { try await send() }
-        } catch {
-            // one that was cut has been reported
-            let isWatched = share.watch.remove(watching)
-            if isWatched, !Task.isCancelled, !state.withLock({ $0.isEnded }), let error = error as? ProxyError {
-                report(use.explained(error))
-            }
-            throw error
-        }
-        share.watch.remove(watching)
-    }
-
-    // MARK: - Subtitles beside the source
+    // MARK: - Separate subtitle files
 
     /// The place of the caller's subtitles among texts.
     private static let sidecar = 10_000
     private static let sidecarLimit = 16 << 20
 
-    private func sidecarList(_ presentation: any Presentation) async throws -> SegmentList {
-        let outline = try await presentation.outline()
+    private func sidecarList(_ presentation: any Presentation, _ use: KeyUse) async throws -> SegmentList {
+        let outline = try await presentation.outline(use)
         var list = SegmentList()
         var duration = Duration.zero
         if let first = outline.variants.first {
-            let media = try await presentation.segments(of: first.name)
+            let media = try await presentation.segments(of: first.name, use)
             duration = media.segments.reduce(.zero) { $0 + $1.duration }
             list.isEnded = media.isEnded
         }
@@ -422,7 +382,7 @@ final class SessionContent: Sendable {
     private func sidecar() async throws -> HTTPResponse {
         guard let subtitles = settings.parameters.subtitles else { throw SegmentName.unknown }
         let place = settings.subtitles
-        // a file of its own is known by its real path
+        // a separate file is identified by its real path
         let address = place.source == origin.source ? origin.resolve(subtitles.url) : place.address
         let (bytes, _) = try await place.load(address, limit: Self.sidecarLimit)
         return try await settings.threads.compute { [settings] in try Self.sidecar(bytes, settings) }
@@ -432,27 +392,10 @@ final class SessionContent: Sendable {
         var text = String(decoding: bytes, as: UTF8.self)
         if text.hasPrefix("\u{feff}") { text.removeFirst() }
         guard text.hasPrefix("WEBVTT") else { throw ProxyError(.damaged, "the subtitles are no WebVTT file") }
-        // a file that has a map knows the clock of its media
+        // a file with a time map is already on the clock of its media
         let isShifted = settings.output == .transportStream && !text.contains("X-TIMESTAMP-MAP")
         return .bytes(isShifted ? WebVTTClock.shifted(bytes) : Array(text.utf8), type: "text/vtt; charset=utf-8")
     }
-}
-
-/// The body of a response, which is cut when a key of it ends.
-struct WatchedBody: Sendable {
-    fileprivate let content: SessionContent
-    /// The keys of the response.
-    let use: KeyUse
-    /// Closes the connection.
-    fileprivate let cut: @Sendable () -> Void
-
-    /// Sends the body, or a part of it.
-    func send(_ body: () async throws -> Void) async throws { try await content.watched(use, cut: cut, body) }
-}
-
-extension Trace.Channel {
-    /// The playlist proxy.
-    static let proxy = Trace.Channel("proxy")
 }
 
 extension RenditionName {

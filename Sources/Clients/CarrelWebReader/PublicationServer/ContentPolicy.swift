@@ -12,8 +12,8 @@ enum ContentPolicy {
         "webrtc 'block'",
     ].joined(separator: "; ")
 
-    /// The fields that go with every resource. What is protected on the disk of its owner is not to lie there again as plain text, so
-    /// no browser may keep it.
+    /// The header fields of every resource. Content that is protected on its owner's disk must not be stored there again as plain
+    /// text, so no browser may cache it.
     static func fields(isProtected: Bool) -> HTTPFields {
         var fields = common
         fields["Cache-Control"] = isProtected ? "no-store" : "private, no-cache"
@@ -25,7 +25,7 @@ enum ContentPolicy {
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "X-DNS-Prefetch-Control": "off",
-        // a document without an origin asks for its own fonts and modules from another origin; the caller knows the token
+        // a document without an origin loads its own fonts and modules cross-origin; the caller knows the token
         "Access-Control-Allow-Origin": "*",
     ]
 }

@@ -2,7 +2,8 @@
 
 import CarrelPublication
 
-/// Packed bytes of an archive's entry as one gzip member (RFC 1952 §2.3): the same deflate stream between another head and tail.
+/// Compressed bytes of an archive entry as a gzip member (RFC 1952 §2.3): the same deflate stream with another header and
+/// trailer.
 struct GzipMember: Sendable {
     private let deflated: DeflatedContent
 

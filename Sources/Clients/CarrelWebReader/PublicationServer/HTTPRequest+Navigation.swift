@@ -3,11 +3,11 @@
 import CarrelHTTP
 
 extension HTTPRequest {
-    /// Whether a browser wants to show the answer in a frame (Fetch Metadata, `Sec-Fetch-Dest`).
+    /// Whether a browser loads the response into a frame (Fetch Metadata, `Sec-Fetch-Dest`).
     var isForFrame: Bool {
         ["iframe", "frame", "embed", "object"].contains(headers["Sec-Fetch-Dest"])
     }
 
-    /// Whether a browser wants to show the answer by itself, in a window or a frame.
+    /// Whether a browser navigates to the response, in a window or a frame.
     var isNavigation: Bool { isForFrame || headers["Sec-Fetch-Dest"] == "document" }
 }

@@ -5,11 +5,11 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelPublication
 
-/// The protection of the publication and the rights of its reader (Readium architecture, proposal 006), below `/protection/TOKEN/`; what consumes nothing
-/// below `/publication/TOKEN/`, too, where resources can reach it.
+/// The protection of the publication and the rights of its reader (Readium architecture, proposal 006), below
+/// `/protection/TOKEN/`. Requests that consume nothing are also below `/publication/TOKEN/`, for resources of the publication.
 ///
-/// GET is as the proposal has it. POST takes the same as JSON, with a text as long as a chapter and an id by which a request that is
-/// sent twice counts once.
+/// GET follows the proposal. POST takes the same as JSON, with a text as long as a chapter and an ID by which a repeated request
+/// counts once.
 struct ProtectionRoutes {
     let session: ReadingSession
 
@@ -78,7 +78,7 @@ struct ProtectionRoutes {
         }
     }
 
-    /// The answer to a script of the publication that would use up a right (decision 11).
+    /// The response to a script of the publication that would use up a right (decision 11).
     private static let consuming = HTTPError(
         .forbidden,
         "reader.peek",

@@ -6,7 +6,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelPublication
 
-/// The manifest, the resources and what the services of the publication give, below `/publication/TOKEN/`.
+/// Serves the manifest, the resources and the publication's services, below `/publication/TOKEN/`.
 struct PublicationRoutes {
     let session: ReadingSession
     /// The `https:` or `http:` address of the server, without a slash at the end.
@@ -27,14 +27,14 @@ struct PublicationRoutes {
         }
     }
 
-    /// The resource at a path of the publication.
+    /// Returns the resource at a path of the publication.
     ///
-    /// - Parameter path: decoded.
-    /// - Returns: what serves it; one that may not or cannot be read fails when it is.
-    /// - Throws: 404 for a malformed path, 403 for a resource that a restricted publication does not give.
+    /// - Parameter path: the decoded path.
+    /// - Returns: the resource; if it may not or cannot be read, reading it fails.
+    /// - Throws: 404 for a malformed path, 403 for a resource that a restricted publication refuses.
     func resource(at path: String) async throws -> ServedResource {
         guard let path = ResourcePath(decoded: path) else {
-            throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
+            throw HTTPError.notFound("there is nothing at this path")
         }
         guard path.href != Cover.href else { return try await served(try await coverResource()) }
         if publication.isRestricted, path.string.hasPrefix("~readium/") {
@@ -59,7 +59,7 @@ struct PublicationRoutes {
         return publication.get(named)
     }
 
-    /// The manifest of the publication as it is served: its `self` link leads here.
+    /// The publication's manifest, with a `self` link to this address.
     private func manifest(_ request: HTTPRequest) -> HTTPResponse {
         var manifest = publication.manifest
         let type = Self.mediaType(of: manifest)

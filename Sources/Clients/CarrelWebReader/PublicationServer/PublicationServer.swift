@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 public import CarrelReader
 import CarrelHTTP
 import CarrelHTTPServer
@@ -7,18 +8,18 @@ import CarrelLoopback
 public import CarrelPublication
 import CarrelThreads
 
-/// Serves an opened publication over HTTP on this machine, for a web navigator of the user who runs it.
+/// Serves an opened publication over HTTP on this machine, for the user's web navigator.
 ///
-/// Its addresses hold 256 random bits: requests without them, and those of other users of the machine, are refused with 403. What the resources may do in a browser
-/// is little: every one is sent with a `Content-Security-Policy` that gives it no origin.
+/// Its addresses contain 256 random bits: requests without them, or from other users of the machine, are refused with 403.
+/// Resources have few rights in a browser: each is sent with a `Content-Security-Policy` that gives it no origin.
 public final class PublicationServer: Sendable {
     /// The addresses of a served publication.
     public struct Addresses: Sendable, Equatable {
-        /// Of the manifest (`manifest.json`), of the resources by their `href`, and of `~readium/positions` and `~readium/cover`.
-        /// Ends with a slash.
+        /// The base URL of the manifest (`manifest.json`), of the resources by their `href`, and of `~readium/positions` and
+        /// `~readium/cover`. Ends with a slash.
         public let publication: String
-        /// Of `~readium/content-protection`, `~readium/rights/copy` and `~readium/rights/print`. A secret of the app: no resource of
-        /// the publication can know it. Ends with a slash.
+        /// The base URL of `~readium/content-protection`, `~readium/rights/copy` and `~readium/rights/print`. A secret of the
+        /// app: no resource of the publication can know it. Ends with a slash.
         public let protection: String
     }
 
@@ -32,16 +33,16 @@ public final class PublicationServer: Sendable {
     /// A server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the caller's to
-    ///     close, after the server has stopped.
-    ///   - port: of 127.0.0.1; 0 for any that is free.
+    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the
+    ///     caller's to close, after the server has stopped.
+    ///   - port: a port of 127.0.0.1; 0 for any free port.
     public convenience init(_ publication: Publication, port: UInt16 = 0) {
         self.init(ReadingSession(publication), port: port) { _ in }
     }
 
     /// - Parameters:
-    ///   - session: what is served.
-    ///   - port: of 127.0.0.1; 0 for any that is free.
+    ///   - session: the session to serve.
+    ///   - port: a port of 127.0.0.1; 0 for any free port.
     ///   - open: first segments of paths that need no token.
     ///   - addRoutes: adds further routes.
     init(_ session: ReadingSession, port: UInt16, open: Set<String> = [], _ addRoutes: (inout Router) -> Void) {
@@ -66,10 +67,10 @@ public final class PublicationServer: Sendable {
         server.add(LoopbackSession(session.areas, action))
     }
 
-    /// Listens. Once.
+    /// Starts to listen; may be called once.
     ///
-    /// - Returns: where.
-    /// - Throws: `reader.server` when the port is taken.
+    /// - Returns: the addresses.
+    /// - Throws: `reader.server` if the port is in use.
     public func start() throws(ReaderError) -> Addresses {
         let origin: String
         do throws(HTTPServerError) { origin = try server.start() } catch { throw ReaderError(.server, error.message) }
@@ -80,7 +81,7 @@ public final class PublicationServer: Sendable {
         )
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening, and aborts open responses after a short grace period.
     public func stop() async {
         await server.stop()
     }

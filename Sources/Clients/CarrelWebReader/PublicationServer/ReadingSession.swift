@@ -6,19 +6,19 @@ import CarrelLoopback
 import CarrelPublication
 import CarrelThreads
 
-/// One publication that is being served: its addresses, and who may use them.
+/// A publication being served: its addresses, and their access control.
 final class ReadingSession: Sendable {
     let publication: Publication
     /// In the addresses of the manifest and of the resources, which every script of the publication can read.
     let content = SessionToken()
-    /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
+    /// Token in addresses that act for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
-    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
+    /// Token in the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows no PDF in such a frame.
     let documents = SessionToken()
     /// Resources that were found to be no PDF documents.
     private let others = Locked<Set<String>>([])
 
-    /// Whether our page shows the publication, whose documents are then seen in its frames and nowhere else.
+    /// Whether our page shows the publication, whose documents are then seen only in its frames.
     private let isRead: Bool
 
     init(_ publication: Publication, isRead: Bool = false) {
@@ -26,11 +26,11 @@ final class ReadingSession: Sendable {
         self.isRead = isRead
     }
 
-    /// Whether PDF documents are shown as drawn pages with their words: the viewer of a browser has buttons of its own, which count
-    /// nothing.
+    /// Whether PDF documents are shown as rendered pages with their text: a browser's PDF viewer has its own copy and print
+    /// buttons, which count nothing.
     var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
 
-    /// While documents are drawn, answers 403 to requests for one as it is, whatever its name and its link declare.
+    /// Refuses requests for the raw document with 403 while documents are rendered, whatever their name and link declare.
     func refuseDrawn(_ resource: any Resource) async throws {
         let href = resource.link.href
         // Each range of a track would cost a server one more request else.
@@ -53,12 +53,12 @@ final class ReadingSession: Sendable {
 
     /// The responses to clients that may not use the publication.
     static let refusals = Refusals(
-        otherUser: HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine"),
+        otherUser: HTTPError(.forbidden, "reader.other-user", "this publication is open for another user of this machine"),
         noToken: HTTPError(.forbidden, "reader.token", "only who was given the address of this publication may use it")
     )
 
-    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the publication
-    /// has no origin at all.
+    /// The addresses that each token is for. Only what acts for the user is closed to pages of other origins: a resource of the
+    /// publication has no origin at all.
     var areas: [LoopbackSession.Area] {
         [
             LoopbackSession.Area(["publication", "page"], token: content, allowsOtherOrigins: true),
@@ -67,7 +67,7 @@ final class ReadingSession: Sendable {
         ]
     }
 
-    /// While our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
+    /// Refuses windows and frames that load a raw resource with 403 while our page shows the publication: without the script,
     /// copies would not be counted there.
     func refuseNavigation(_ request: HTTPRequest) throws(HTTPError) {
         guard isRead, request.isNavigation else { return }

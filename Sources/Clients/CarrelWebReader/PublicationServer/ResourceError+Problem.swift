@@ -15,6 +15,6 @@ extension ResourceError: HTTPProblemConvertible {
             case .cancelled: .clientClosedRequest
             default: .internalServerError
             }
-        return HTTPError(status, code.identifier, message)
+        return HTTPError(status, .init(code), message)
     }
 }

@@ -11,13 +11,13 @@ final class ServedResource: Sendable {
     private let mediaType: String
     private let tag: String
 
-    /// Bytes in memory for one response, besides what the server holds.
+    /// Memory of one response in bytes, in addition to the server's.
     private static let pieceSize = 64 << 10
 
     /// - Parameters:
-    ///   - resource: whose bytes are sent.
-    ///   - mediaType: nil where the resource says it, or its name.
-    ///   - salt: of the session: its tags are of no other.
+    ///   - resource: the resource to send.
+    ///   - mediaType: the media type; nil to derive it from the resource or its name.
+    ///   - salt: the session's salt, which makes its entity tags unique.
     init(_ resource: any Resource, mediaType: String? = nil, salt: String) {
         self.resource = resource
         self.mediaType = mediaType ?? Self.mediaType(of: resource.link)
@@ -29,11 +29,11 @@ final class ServedResource: Sendable {
         resource.close()
     }
 
-    /// The response to GET or HEAD: whole, in parts, or not modified.
+    /// Returns the response to GET or HEAD: whole, in parts, or not modified.
     ///
     /// - Parameters:
-    ///   - request: the request to answer.
-    ///   - fields: further header fields.
+    ///   - request: the request.
+    ///   - fields: additional header fields.
     /// - Returns: 200, 206, 304, 412 or 416.
     /// - Throws: ``ResourceError``.
     func response(to request: HTTPRequest, _ fields: HTTPFields) async throws -> HTTPResponse {
@@ -55,7 +55,7 @@ final class ServedResource: Sendable {
         }
     }
 
-    /// The whole as it is packed in its archive, for clients that take gzip; nil where it is not.
+    /// The whole resource as compressed in its archive, for clients that accept gzip; nil if it is not compressed.
     private func packed(_ request: HTTPRequest, _ fields: HTTPFields) async throws(ResourceError) -> HTTPResponse? {
         guard request.headers["Range"] == nil, QualityList.takesGzip(request.headers.list("Accept-Encoding")),
             let deflated = try await (resource as? any PackedResource)?.deflated()

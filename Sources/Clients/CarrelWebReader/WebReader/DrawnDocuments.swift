@@ -2,7 +2,7 @@
 
 import CarrelPublication
 
-/// The PDF document whose pages are drawn: the one that was asked for last, opened once for all who wait for it.
+/// The PDF document whose pages are rendered: the last one requested, opened once for all waiting requests.
 actor DrawnDocuments {
     private let publication: Publication
     private let poppler: Poppler
@@ -13,7 +13,7 @@ actor DrawnDocuments {
         self.poppler = poppler
     }
 
-    /// The document at a path of the publication. The opening of another one ends.
+    /// Opens the document at a path of the publication; cancels the opening of another one.
     ///
     /// - Throws: as ``RenderedDocument``.
     func document(at path: ResourcePath) async throws(ResourceError) -> RenderedDocument {

@@ -8,7 +8,7 @@ import CarrelPublication
 struct ReaderAnnotation: Sendable, Equatable {
     /// A URI, such as `urn:uuid:…`.
     let id: String
-    /// RFC 3339, as it was given.
+    /// The creation time, RFC 3339 verbatim.
     let created: String?
     let modified: String?
     /// The address of the resource, as its link has it.
@@ -28,7 +28,7 @@ struct ReaderAnnotation: Sendable, Equatable {
     private static let dateLimit = 64
     private static let idLimit = 200
 
-    /// Nil unless the JSON is an annotation of words in a resource.
+    /// Creates an annotation; returns nil unless the JSON annotates words in a resource.
     ///
     /// - Parameter json: an Annotation whose target has a source and a TextQuoteSelector (§4.2.4).
     init?(_ json: JSON) {
@@ -58,7 +58,7 @@ struct ReaderAnnotation: Sendable, Equatable {
         color = target["styleClass"]?.string.flatMap(Color.init) ?? .yellow
     }
 
-    /// As it is kept and exported.
+    /// The JSON form, for storage and export.
     var json: JSON {
         var object: JSONObject = [
             "@context": .string(Self.context), "id": .string(id), "type": "Annotation",
@@ -75,7 +75,7 @@ struct ReaderAnnotation: Sendable, Equatable {
         selector["prefix"] = quote.before.map(JSON.string)
         selector["suffix"] = quote.after.map(JSON.string)
         var selectors: [JSON] = [.object(selector)]
-        // of Readium's annotations: where a text quote is found more than once
+        // from Readium's annotations: the position of a text quote that occurs more than once
         if let progression { selectors.append(["type": "ProgressionSelector", "value": .real(progression)]) }
         object["target"] = [
             "type": "SpecificResource", "source": .string(source), "styleClass": .string(color.rawValue),
@@ -96,7 +96,7 @@ struct ReaderAnnotation: Sendable, Equatable {
         ]
     }
 
-    /// The annotations in what others exported: a collection, a page, Readium's set, an array, or one annotation.
+    /// The annotations in an export of another program: a collection, a page, Readium's set, an array, or one annotation.
     static func list(_ json: JSON) -> [ReaderAnnotation] {
         let items = json.array ?? json["items"]?.array ?? json["first"]?["items"]?.array ?? [json]
         return items.compactMap { ReaderAnnotation($0) }

@@ -9,7 +9,7 @@ import CarrelWeb
 struct ReaderPages {
     let session: ReadingSession
 
-    /// Of the page: our own files and frames, no script in markup, no markup from strings, no embedding.
+    /// The page's content security policy: our own files and frames, no script in markup, no markup from strings, no embedding.
     private static let policy = [
         "default-src 'self'", "img-src 'self' blob:", "object-src 'none'", "base-uri 'none'", "form-action 'none'",
         "frame-ancestors 'none'",
@@ -19,12 +19,12 @@ struct ReaderPages {
     func add(to router: inout Router) {
         router.on(.get, "assets/{name}") { request, parameters in
             guard let asset = WebAssets.named(parameters["name"]) else {
-                throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
+                throw HTTPError.notFound("there is nothing at this path")
             }
             return Self.response(asset, request, ["Cache-Control": "no-cache"])
         }
         router.on(.get, "read/{token}/", secret: ["token"]) { request, parameters in
-            guard let page = WebAssets.named("read.html") else { throw HTTPError(.notFound, "http.notFound") }
+            guard let page = WebAssets.named("read.html") else { throw HTTPError.notFound() }
             return Self.response(
                 page,
                 request,
@@ -45,7 +45,7 @@ struct ReaderPages {
 
     private func resource(_ path: String) throws(HTTPError) -> any Resource {
         guard let path = ResourcePath(decoded: path) else {
-            throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
+            throw HTTPError.notFound("there is nothing at this path")
         }
         return session.publication.get(Link(path))
     }
@@ -87,12 +87,12 @@ struct ReaderPages {
         return type.type == "image" || type.isAudio || type.isVideo
     }
 
-    /// A PDF document, and nothing else: its frame has no sandbox but that of the policy.
+    /// Serves a PDF document and nothing else: its frame has no sandbox other than the content security policy.
     private func document(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
         let resource = try resource(path)
         try await session.refuseDrawn(resource)
         guard try await ReadingSession.isDocument(resource) else {
-            throw HTTPError(.notFound, "http.notFound", "there is no document at this path")
+            throw HTTPError.notFound("there is no document at this path")
         }
         return try await ServedResource(resource, mediaType: "application/pdf", salt: session.documents.text)
             .response(to: request, ContentPolicy.fields(isProtected: session.publication.isProtected))

@@ -24,13 +24,13 @@ extension ReaderRoutes {
     }
 
     private func document(_ request: HTTPRequest) async throws -> RenderedDocument {
-        // a window of its own would offer to keep the picture, and its words to be copied uncounted
+        // a separate window could save the picture, and its text could be copied uncounted
         try session.refuseNavigation(request)
         guard let href = request.query["href"], let path = ResourcePath(href: href) else {
             throw HTTPError(.badRequest, "http.parameter", "href is the address of a document of the publication")
         }
         guard session.drawsDocuments else {
-            throw HTTPError(.notFound, "http.notFound", "this publication is not drawn: the browser shows its documents")
+            throw HTTPError.notFound("this publication is not drawn: the browser shows its documents")
         }
         return try await drawn.document(at: path)
     }

@@ -127,7 +127,7 @@ struct ReaderRoutes {
         ]
     }
 
-    /// How many positions each resource of the reading order has; nothing where the publication is not cut into positions.
+    /// The number of positions of each resource in the reading order; empty if the publication has no positions.
     private func positionCounts() async -> [JSON] {
         guard let counts = try? await publication.positionCountsByReadingOrder() else { return [] }
         return counts.map { .integer($0) }

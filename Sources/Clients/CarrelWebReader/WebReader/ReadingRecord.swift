@@ -17,14 +17,14 @@ struct ReadingRecord: Sendable, Equatable {
         annotations = json["annotations"].map(ReaderAnnotation.list) ?? []
     }
 
-    /// As it is in its file.
+    /// The JSON form in its file.
     var json: JSON {
         ["annotations": .array(annotations.map(\.json))]
     }
 
-    /// Puts an annotation in the place of the one with its id, or after the others.
+    /// Replaces the annotation with the same id, or appends a new one.
     ///
-    /// - Returns: false when there are too many.
+    /// - Returns: false if there are too many.
     mutating func put(_ annotation: ReaderAnnotation) -> Bool {
         if let at = annotations.firstIndex(where: { $0.id == annotation.id }) {
             annotations[at] = annotation

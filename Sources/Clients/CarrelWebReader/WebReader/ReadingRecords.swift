@@ -8,11 +8,10 @@ import CarrelPublication
 import CarrelThreads
 import Glibc
 
-/// Keeps what a reader leaves in publications, and how the reader likes pages: for each publication a file with notes and a short one
-/// with the place, and one with the settings, in a folder that is the reader's alone.
+/// Stores a reader's notes, positions and settings in a folder that only the reader's user can access: for each publication a
+/// file with notes and a short one with the position, and one file with the settings.
 ///
-/// A file is read again before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
-/// other did.
+/// A file is read again before each change, under a lock, so that two windows or readers do not undo each other's changes.
 final class ReadingRecords: Sendable {
     private let file: PrivateFile
     private let placeFile: PrivateFile
@@ -25,10 +24,10 @@ final class ReadingRecords: Sendable {
     private static let preferenceLimit = 64 << 10
 
     /// - Parameters:
-    ///   - folder: made when it is not there.
-    ///   - publication: whose record it is.
-    ///   - limit: bytes of highlights and notes.
-    /// - Throws: `reader.store` when the folder cannot be made.
+    ///   - folder: the folder, created if it is missing.
+    ///   - publication: the publication of the record.
+    ///   - limit: maximum size of highlights and notes in bytes.
+    /// - Throws: `reader.store` if the folder cannot be created.
     init(folder: String, publication: Publication, limit: Int = sizeLimit) throws(ReaderError) {
         var path = folder.hasPrefix("/") ? "/" : ""
         for part in folder.split(separator: "/") {
@@ -51,8 +50,8 @@ final class ReadingRecords: Sendable {
 
     /// Changes the record and writes it.
     ///
-    /// - Parameter change: gets the record as it is on the disk; false leaves that as it is.
-    /// - Returns: what `change` returned; false too for what would be too long, which leaves the record as it is.
+    /// - Parameter change: gets the current record on the disk; returns false to leave it unchanged.
+    /// - Returns: the result of `change`; also false if the record would be too long, which leaves it unchanged.
     /// - Throws: `reader.store`.
     func update(_ change: @escaping @Sendable (inout ReadingRecord) -> Bool) async throws -> Bool {
         let file = file
@@ -68,7 +67,7 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// The reader's last place; nil at the beginning, and where it cannot be read: then it is soon written again.
+    /// The reader's last position; nil at the beginning, or if it cannot be read: it is soon written again.
     func place() async throws -> Locator? {
         let file = placeFile
         return try await thread.run {
@@ -86,7 +85,7 @@ final class ReadingRecords: Sendable {
     func preferences() async throws -> JSON {
         let file = preferenceFile
         return try await thread.run {
-            // what cannot be read is not worth more than the defaults
+            // an unreadable file is replaced by the defaults
             guard let bytes = try file.load(), let json = try? JSON.parse(bytes.rawSpan), json.object != nil else { return [:] }
             return json
         }
@@ -106,8 +105,8 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// The same for every copy of a publication: of its identifier, its title and its reading order. The identifier
-    /// alone is the word of the publication's maker, and others can use it.
+    /// The file name, which is the same for every copy of a publication: from its identifier, its title and its reading order.
+    /// The identifier alone is chosen by the publisher, and others can use it.
     private static func name(of publication: Publication) -> String {
         let key =
             "\(publication.metadata.identifier ?? "")\n\(publication.metadata.title)\n"

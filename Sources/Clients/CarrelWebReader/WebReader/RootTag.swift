@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds where the root element of a document begins to have content: after `<html …>`, or whatever it is called.
+/// Finds where the content of a document's root element begins: after `<html …>`, or another start tag.
 enum RootTag {
-    /// - Parameter bytes: the beginning of an HTML or XML document, in UTF-8 or another encoding that ASCII is a part of.
-    /// - Returns: the place after the root's start tag. Nil when it is not in the bytes, when the root is empty, and in UTF-16.
+    /// Finds the end of the root's start tag.
+    ///
+    /// - Parameter bytes: the beginning of an HTML or XML document, in UTF-8 or another superset of ASCII.
+    /// - Returns: the index after the root's start tag; nil if the tag is not in the bytes, the root is empty, or the text is
+    ///   UTF-16.
     static func end(in bytes: [UInt8]) -> Int? {
         var at = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         while at < bytes.count {
@@ -39,7 +42,7 @@ enum RootTag {
         return nil
     }
 
-    /// The end of a document type, whose internal subset is in brackets.
+    /// The end of a document type declaration, which may have an internal subset in brackets.
     private static func declarationEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         var depth = 0
         var quote: UInt8?

@@ -24,9 +24,11 @@ final class ScriptedDocument: Resource {
         self.place = place
     }
 
-    /// - Parameter document: HTML, XHTML or SVG, in UTF-8 or another encoding that ASCII is a part of, or in UTF-16.
-    /// - Returns: the document with the script, in UTF-8 instead of UTF-16; nil where no place for one is found.
-    /// - Throws: what reading it throws.
+    /// Adds the script to a document.
+    ///
+    /// - Parameter document: HTML, XHTML or SVG, in UTF-8 or another superset of ASCII, or in UTF-16.
+    /// - Returns: the document with the script, in UTF-8 instead of UTF-16; nil if no place for a script is found.
+    /// - Throws: the errors of reading it.
     static func adding(to document: any Resource) async throws(ResourceError) -> (any Resource)? {
         let head = try await document.read(0..<headSize)
         guard UTF16Decoder(head: head) != nil else {

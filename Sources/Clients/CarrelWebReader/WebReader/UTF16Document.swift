@@ -4,15 +4,17 @@ import CarrelBytes
 import CarrelThreads
 import CarrelXML
 
-/// Documents in UTF-16, which are made UTF-8 where something is put into them.
+/// Converts UTF-16 documents to UTF-8 before something is inserted.
 enum UTF16Document {
     /// Bytes of a document at most.
     static let limit = 8 << 20
 
     private static let threads = BlockingThreadPool(name: "carrel-utf16", count: 1)
 
-    /// - Parameter bytes: all of the document.
-    /// - Returns: the document in UTF-8, and declared as such where it is XML that declares its encoding; nil where it is not UTF-16.
+    /// Converts a document to UTF-8.
+    ///
+    /// - Parameter bytes: the whole document.
+    /// - Returns: the document in UTF-8, with an XML encoding declaration changed to match; nil if it is not UTF-16.
     static func utf8(_ bytes: [UInt8]) async -> [UInt8]? {
         try? await threads.run {
             guard var decoder = UTF16Decoder(head: bytes) else { return nil }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelLoopback
 public import CarrelReader
 public import CarrelPublication
 
 /// A reader for opened publications in the user's own browser: a page that this process serves to the user who runs it.
 ///
-/// Places, highlights and notes are kept in a folder, not in the browser, whose storage would be another at each start.
+/// Positions, highlights and notes are stored in a folder rather than in the browser, whose storage differs at each start.
 public final class WebReader: Sendable {
     private let server: PublicationServer
 
-    /// A reader that does not listen yet.
+    /// Creates a reader; call `start()` to listen.
     ///
     /// - Parameters:
-    ///   - publication: stays the caller's to close, after the reader has stopped.
-    ///   - folder: for places, highlights and notes; made when it is not there, for its owner alone.
-    ///   - port: of 127.0.0.1; 0 for any that is free.
-    /// - Throws: `reader.restricted` for a restricted publication, `reader.store` when the folder cannot
-    ///   be used, `opening.parsing-failed` for one with nothing to read.
+    ///   - publication: remains the caller's to close, after the reader has stopped.
+    ///   - folder: for positions, highlights and notes; created if it is missing, for its owner alone.
+    ///   - port: a port of 127.0.0.1; 0 for any free port.
+    /// - Throws: `reader.restricted` for a restricted publication, `reader.store` if the folder cannot be used,
+    ///   `opening.parsing-failed` for a publication with nothing to read.
     public convenience init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
         try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit, poppler: Poppler())
     }
@@ -47,13 +48,13 @@ public final class WebReader: Sendable {
     /// Listens. Once.
     ///
     /// - Returns: the address of the reader's page, a secret of its user.
-    /// - Throws: `reader.server` when the port is taken.
+    /// - Throws: `reader.server` if the port is taken.
     public func start() throws(ReaderError) -> String {
         let publication = try server.start().publication
         let origin = publication.split(separator: "/").prefix(2).joined(separator: "//")
         return "\(origin)/read/\(server.session.control.text)/"
     }
 
-    /// Stops listening and cuts what is under way after a short grace.
+    /// Stops listening, and aborts open responses after a short grace period.
     public func stop() async { await server.stop() }
 }

@@ -4,7 +4,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
 
-struct AccountCreate: Command {
+struct AccountCreate: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var readsPassword = false
@@ -23,19 +23,16 @@ struct AccountCreate: Command {
             .option(\.deviceLimit, "--device-limit", help: "Maximum number of devices signed in at the same time."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         var body: JSONObject = ["name": .string(account)]
         if readsPassword { body["password"] = .string(try PasswordInput.read(console)) }
         if let deviceLimit { body["deviceLimit"] = .integer(deviceLimit) }
-        let made = try await HomeClient(options).call(.post, "/admin/v1/accounts", .object(body))
-        if options.json { return console.print(made) }
-        console.print(made["id"]?.string ?? "")
+        let made = try await call(.post, "/admin/v1/accounts", .object(body))
+        show(made, as: made["id"]?.string ?? "", console)
     }
 }
 
-struct AccountList: Command {
+struct AccountList: ListCommand {
     var options = HomeOptions()
     var limit = 100
     var find: String?
@@ -48,33 +45,21 @@ struct AccountList: Command {
             .option(\.limit, "--limit", help: "Maximum number.", allowed: .range(1...1000)),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "accounts"
+    static let columns: ListColumns = ["ID": "id", "NAME": "name", "STATE": .accountState, "CREATED": "createdAt"]
 
-    func run(_ console: Console) async throws {
-        let wanted = find.map { "&find=\(PercentEncoding.encode($0))" } ?? ""
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/accounts?limit=\(limit)\(wanted)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "NAME", "STATE", "CREATED"].map { TextTable.Column($0) })
-        for account in answer["accounts"]?.array ?? [] {
-            table.add([
-                account["id"]?.string ?? "", account["name"]?.string ?? "",
-                account["suspended"]?.bool == true ? "suspended" : "open", account["createdAt"]?.string ?? "",
-            ])
-        }
-        console.print(table)
+    func list() async throws -> JSON {
+        let filter = find.map { "&find=\(PercentEncoding.encode($0))" } ?? ""
+        return try await call(.get, "/admin/v1/accounts?limit=\(limit)\(filter)")
     }
 }
 
-struct AccountShow: Command {
+struct AccountShow: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "show"
     static let abstract = "Show an account: its state, role and sessions."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
@@ -85,18 +70,15 @@ struct AccountShow: Command {
         let state = known["suspended"]?.bool == true ? "suspended" : "open"
         console.print("\(known["name"]?.string ?? "")  \(role["role"]?.string ?? "")  \(state)  \(known["id"]?.string ?? "")")
         if let limit = known["deviceLimit"]?.int { console.print("device limit: \(limit)") }
-        var table = TextTable(["SESSION", "SINCE", "SEEN", "UNTIL"].map { TextTable.Column($0) })
-        for session in sessions.array ?? [] {
-            table.add(["id", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
-        }
-        console.print(table)
+        let columns: ListColumns = ["SESSION": "id", "SINCE": "createdAt", "SEEN": "seenAt", "UNTIL": "expiresAt"]
+        console.print(columns.table(sessions))
     }
 }
 
-struct AccountPassword: Command {
+struct AccountPassword: HomeCommand {
     var options = HomeOptions()
     var account = ""
-    /// Read from standard input in any case: the flag is there because 'account create' has it.
+    /// Always read from standard input; the flag exists for consistency with 'account create'.
     var readsPassword = false
 
     static let name = "password"
@@ -107,8 +89,6 @@ struct AccountPassword: Command {
             .flag(\.readsPassword, "--password-stdin", help: "Read the password from standard input, as without this flag."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let password = try PasswordInput.read(console)
         try await HomeClient(options).change(account, ["password": .string(password)], options, console)
@@ -116,16 +96,12 @@ struct AccountPassword: Command {
     }
 }
 
-struct AccountSuspend: Command {
+struct AccountSuspend: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "suspend"
     static let abstract = "Suspend an account: nothing is granted until it is resumed."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         try await HomeClient(options).change(account, ["suspended": true], options, console)
@@ -133,16 +109,12 @@ struct AccountSuspend: Command {
     }
 }
 
-struct AccountResume: Command {
+struct AccountResume: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "resume"
     static let abstract = "Resume a suspended account."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         try await HomeClient(options).change(account, ["suspended": false], options, console)
@@ -150,7 +122,7 @@ struct AccountResume: Command {
     }
 }
 
-struct AccountDeviceLimit: Command {
+struct AccountDeviceLimit: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var limit = ""
@@ -166,8 +138,6 @@ struct AccountDeviceLimit: Command {
             .positional(\.limit, "limit", help: "A number, or default."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let number = Int(limit)
         guard limit == "default" || number.map({ $0 >= 0 }) == true else {
@@ -182,7 +152,7 @@ struct AccountDeviceLimit: Command {
 extension HomeClient {
     /// The path of an account's resources, by its name.
     ///
-    /// - Throws: ``ServiceProblem`` when there is no such account.
+    /// - Throws: ``ServiceProblem`` if there is no such account.
     func accountPath(_ name: String) async throws -> String {
         let found = try await call(.get, "/admin/v1/accounts?name=\(PercentEncoding.encode(name))")
         guard let id = found["accounts"]?.array?.first?["id"]?.string else {

@@ -53,22 +53,16 @@ struct AccountResetLink: Command {
     }
 }
 
-struct AccountToken: Command {
+struct AccountToken: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "token"
     static let abstract = "Create a session token for an app that acts for an account."
     static let discussion = "The token is shown once. Send it as 'Authorization: Bearer TOKEN'."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")]
-        + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/sessions", ["account": .string(account)])
-        if options.json { return console.print(answer) }
-        console.print(answer["token"]?.string ?? "")
+        let answer = try await call(.post, "/admin/v1/sessions", ["account": .string(account)])
+        show(answer, as: answer["token"]?.string ?? "", console)
     }
 }

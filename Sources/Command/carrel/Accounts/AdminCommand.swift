@@ -35,27 +35,16 @@ struct AdminSetupLink: Command {
     }
 }
 
-struct AdminList: Command {
+struct AdminList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the accounts with a staff role."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "staff"
+    static let columns: ListColumns = ["NAME": "name", "ROLE": "role", "STATE": .accountState, "SINCE": "createdAt"]
 
-    func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/staff")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["NAME", "ROLE", "STATE", "SINCE"].map { TextTable.Column($0) })
-        for member in answer["staff"]?.array ?? [] {
-            table.add([
-                member["name"]?.string ?? "", member["role"]?.string ?? "",
-                member["suspended"]?.bool == true ? "suspended" : "open", member["createdAt"]?.string ?? "",
-            ])
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/admin/v1/staff") }
 }
 
 struct AdminRole: Command {

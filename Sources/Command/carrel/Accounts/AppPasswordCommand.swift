@@ -15,7 +15,7 @@ struct AppPasswordCommand: Command {
 
 extension AppPassword.Scope: TextValue {}
 
-struct AppPasswordCreate: Command {
+struct AppPasswordCreate: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var label = ""
@@ -39,51 +39,35 @@ struct AppPasswordCreate: Command {
             .option(\.expires, "--expires", help: "When the password expires, such as 2027-01-31 or +90d; default: never."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func validate() throws(UsageError) { try expires?.requireFuture("--expires") }
 
     func run(_ console: Console) async throws {
         guard !scopes.isEmpty else { throw UsageError(.badValue, "give --scope opds, --scope sync, or both") }
-        let client = try await HomeClient(options)
         let body: JSON = [
             "name": .string(label), "scopes": .array(scopes.map { .string($0.rawValue) }),
             "expiresAt": expires.map { .string($0.written) } ?? .null,
         ]
-        let made = try await client.call(.post, try await client.accountPath(account) + "/app-passwords", body)
-        if options.json { return console.print(made) }
-        console.print(made["password"]?.string ?? "")
+        let made = try await call(.post, "/app-passwords", account: account, body)
+        show(made, as: made["password"]?.string ?? "", console)
     }
 }
 
-struct AppPasswordList: Command {
+struct AppPasswordList: ListCommand, OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "list"
     static let abstract = "List an account's app passwords, the oldest first."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "appPasswords"
+    static let columns: ListColumns = [
+        "ID": "id", "LABEL": "name", "SCOPES": .texts("scopes"), "SINCE": "createdAt", "LAST USE": "seenAt", "ENDS": "expiresAt",
+    ]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let answer = try await client.call(.get, try await client.accountPath(account) + "/app-passwords")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "LABEL", "SCOPES", "SINCE", "LAST USE", "ENDS"].map { TextTable.Column($0) })
-        for password in answer["appPasswords"]?.array ?? [] {
-            table.add([
-                password["id"]?.string ?? "", password["name"]?.string ?? "",
-                (password["scopes"]?.array ?? []).compactMap(\.string).joined(separator: " "),
-                password["createdAt"]?.string ?? "", password["seenAt"]?.string ?? "", password["expiresAt"]?.string ?? "",
-            ])
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/app-passwords", account: account) }
 }
 
-struct AppPasswordRevoke: Command {
+struct AppPasswordRevoke: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var password = ""
@@ -96,11 +80,7 @@ struct AppPasswordRevoke: Command {
             .positional(\.password, "id", help: "The app password's id, as 'app-password list' shows it."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let path = try await client.accountPath(account) + "/app-passwords/\(PercentEncoding.encode(password))"
-        _ = try await client.call(.delete, path)
+        _ = try await call(.delete, "/app-passwords/\(PercentEncoding.encode(password))", account: account)
     }
 }

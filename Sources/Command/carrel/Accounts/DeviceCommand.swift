@@ -14,30 +14,22 @@ struct DeviceCommand: Command {
     ]
 }
 
-struct DeviceList: Command {
+struct DeviceList: ListCommand, OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "list"
     static let abstract = "List an account's devices, the oldest first."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "devices"
+    static let columns: ListColumns = [
+        "ID": "id", "NAME": "name", "SINCE": "createdAt", "LAST SIGN-IN": "seenAt", "FREED": "freedAt",
+    ]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let answer = try await client.call(.get, try await client.accountPath(account) + "/devices")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "NAME", "SINCE", "LAST SIGN-IN", "FREED"].map { TextTable.Column($0) })
-        for device in answer["devices"]?.array ?? [] {
-            table.add(["id", "name", "createdAt", "seenAt", "freedAt"].map { device[$0]?.string ?? "" })
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/devices", account: account) }
 }
 
-struct DeviceRename: Command {
+struct DeviceRename: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var device = ""
@@ -53,17 +45,14 @@ struct DeviceRename: Command {
             .positional(\.text, "new-name", help: "The new name: at most 100 characters."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
-        let answer = try await client.call(.patch, path, ["name": text.map { .string($0) } ?? .null])
+        let body: JSON = ["name": text.map { .string($0) } ?? .null]
+        let answer = try await call(.patch, "/devices/\(PercentEncoding.encode(device))", account: account, body)
         if options.json { console.print(answer) }
     }
 }
 
-struct DeviceRevoke: Command {
+struct DeviceRevoke: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var device = ""
@@ -77,30 +66,21 @@ struct DeviceRevoke: Command {
             .positional(\.device, "id", help: "The device's id, as 'device list' shows it."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
-        _ = try await client.call(.delete, path)
+        _ = try await call(.delete, "/devices/\(PercentEncoding.encode(device))", account: account)
     }
 }
 
-struct DeviceReset: Command {
+struct DeviceReset: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "reset"
     static let abstract = "Sign out every device of an account and free their slots."
     static let discussion = "Also resets the count of device changes."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let answer = try await client.call(.delete, try await client.accountPath(account) + "/devices")
+        let answer = try await call(.delete, "/devices", account: account)
         if options.json { return console.print(answer) }
         console.note("revoked: \(answer["revoked"]?.int ?? 0)")
     }

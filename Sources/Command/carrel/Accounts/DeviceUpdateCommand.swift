@@ -5,7 +5,7 @@ import CarrelBytes
 import CarrelCommandLine
 import CarrelPlayer
 
-struct DeviceUpdate: Command {
+struct DeviceUpdate: ReaderCommand {
     var engine = ReaderEngine()
 
     static let name = "update"
@@ -15,8 +15,6 @@ struct DeviceUpdate: Command {
         a network.
         """
     static let parameters: [Parameter<Self>] = Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let (time, reported) = try await engine.use(console) { engine in

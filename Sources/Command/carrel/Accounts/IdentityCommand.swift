@@ -10,30 +10,20 @@ struct IdentityCommand: Command {
     static let subcommands: [any Command.Type] = [IdentityList.self, IdentityLink.self, IdentityUnlink.self]
 }
 
-struct IdentityList: Command {
+struct IdentityList: ListCommand, OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "list"
     static let abstract = "List an account's identities."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "identities"
+    static let columns: ListColumns = ["ISSUER": "issuer", "SUBJECT": "subject", "SINCE": "createdAt", "LAST SIGN-IN": "seenAt"]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let answer = try await client.call(.get, try await client.accountPath(account) + "/identities")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ISSUER", "SUBJECT", "SINCE", "LAST SIGN-IN"].map { TextTable.Column($0) })
-        for identity in answer["identities"]?.array ?? [] {
-            table.add(["issuer", "subject", "createdAt", "seenAt"].map { identity[$0]?.string ?? "" })
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/identities", account: account) }
 }
 
-struct IdentityLink: Command {
+struct IdentityLink: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var issuer = ""
@@ -55,17 +45,14 @@ struct IdentityLink: Command {
             .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
         let body: JSON = ["issuer": .string(issuer), "subject": .string(subject)]
-        let answer = try await client.call(.post, try await client.accountPath(account) + "/identities", body)
+        let answer = try await call(.post, "/identities", account: account, body)
         if options.json { console.print(answer) }
     }
 }
 
-struct IdentityUnlink: Command {
+struct IdentityUnlink: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var issuer = ""
@@ -80,11 +67,8 @@ struct IdentityUnlink: Command {
             .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
         let query = "issuer=\(PercentEncoding.encode(issuer))&subject=\(PercentEncoding.encode(subject))"
-        _ = try await client.call(.delete, try await client.accountPath(account) + "/identities?\(query)")
+        _ = try await call(.delete, "/identities?\(query)", account: account)
     }
 }

@@ -14,7 +14,7 @@ struct LinkOptions: ParameterGroup, Sendable {
 
     var options: HomeOptions { base.options }
 
-    /// Prints the address of a link that the service answered with.
+    /// Prints the address of the link in the service's response.
     func print(_ answer: JSON, _ console: Console) throws {
         let address = try base.address(of: answer["path"]?.string ?? "", console)
         guard options.json, var object = answer.object else { return console.print(address) }

@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelServer
 import Glibc
 
-struct AccountExport: Command {
+struct AccountExport: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
@@ -17,10 +17,6 @@ struct AccountExport: Command {
         entries and the data cached from upstream systems; no password, key or token. The audit log records the export.
         """
     static let examples = [Example("carrel account export alice > alice.json", "Writes a file for the reader.")]
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
@@ -28,7 +24,7 @@ struct AccountExport: Command {
     }
 }
 
-struct AccountHistory: Command {
+struct AccountHistory: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var asTable = false
@@ -45,8 +41,6 @@ struct AccountHistory: Command {
             .flag(\.asTable, "--csv", help: "Write every interval, as comma-separated values."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         if asTable, options.json { throw UsageError(.contradiction, "--csv and --json exclude each other") }
         let client = try await HomeClient(options)
@@ -54,24 +48,14 @@ struct AccountHistory: Command {
         if asTable { return try await client.copy(path + ".csv") { console.write($0) } }
         let answer = try await client.call(.get, path)
         if options.json { return console.print(answer) }
-        var table = TextTable(["TITLE", "AT", "OF", "LAST HEARD", "ON"].map { TextTable.Column($0) })
-        for item in answer["titles"]?.array ?? [] {
-            table.add([
-                item["title"]?.string ?? "", Self.clock(item["seconds"]), Self.clock(item["duration"]),
-                item["lastHeard"]?.string ?? "", item["device"]?.string ?? "",
-            ])
-        }
-        console.print(table)
-    }
-
-    private static func clock(_ value: JSON?) -> String {
-        let seconds = Int(value?.double ?? 0)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(seconds / 3600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
+        let columns: ListColumns = [
+            "TITLE": "title", "AT": .clock("seconds"), "OF": .clock("duration"), "LAST HEARD": "lastHeard", "ON": "device",
+        ]
+        console.print(columns.table(answer["titles"]))
     }
 }
 
-struct AccountErase: Command {
+struct AccountErase: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var isConfirmed = false
@@ -89,8 +73,6 @@ struct AccountErase: Command {
             .positional(\.account, "name", help: "The account's name."),
             .flag(\.isConfirmed, "--yes", help: "Erase without asking."),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)

@@ -10,7 +10,7 @@ struct SessionCommand: Command {
     static let subcommands: [any Command.Type] = [SessionList.self, SessionEnd.self]
 }
 
-struct SessionList: Command {
+struct SessionList: ListCommand {
     var options = HomeOptions()
     var limit = 100
     var account: String?
@@ -23,35 +23,24 @@ struct SessionList: Command {
             .positional(\.account, "name", help: "The account's name."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "sessions"
+    static let columns: ListColumns = [
+        "ID": "id", "ACCOUNT": .text { $0["account"]?["name"]?.string ?? "" }, "KIND": "kind", "DEVICE": "deviceName",
+        "CREATED": "createdAt", "SEEN": "seenAt",
+    ]
+    private static let columnsOfAccount: ListColumns = [
+        "ID": "id", "DEVICE": "device", "CREATED": "createdAt", "SEEN": "seenAt", "EXPIRES": "expiresAt",
+    ]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        if let account { return try await list(account, client, console) }
-        let answer = try await client.call(.get, "/admin/v1/sessions?limit=\(limit)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "ACCOUNT", "KIND", "DEVICE", "CREATED", "SEEN"].map { TextTable.Column($0) })
-        for session in answer["sessions"]?.array ?? [] {
-            table.add([
-                session["id"]?.string ?? "", session["account"]?["name"]?.string ?? "", session["kind"]?.string ?? "",
-                session["deviceName"]?.string ?? "", session["createdAt"]?.string ?? "", session["seenAt"]?.string ?? "",
-            ])
-        }
-        console.print(table)
-    }
+    var columns: ListColumns { account == nil ? Self.columns : Self.columnsOfAccount }
 
-    private func list(_ account: String, _ client: HomeClient, _ console: Console) async throws {
-        let answer = try await client.call(.get, try await client.accountPath(account) + "/sessions")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "DEVICE", "CREATED", "SEEN", "EXPIRES"].map { TextTable.Column($0) })
-        for session in answer["sessions"]?.array ?? [] {
-            table.add(["id", "device", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
-        }
-        console.print(table)
+    func list() async throws -> JSON {
+        if let account { return try await call(.get, "/sessions", account: account) }
+        return try await call(.get, "/admin/v1/sessions?limit=\(limit)")
     }
 }
 
-struct SessionEnd: Command {
+struct SessionEnd: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var session: String?
@@ -67,8 +56,6 @@ struct SessionEnd: Command {
             .positional(\.session, "id", help: "The session's id, as 'session list' shows it."),
             .flag(\.all, "--all", help: "End all of them."),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard all == (session == nil) else {

@@ -10,7 +10,7 @@ struct ThrottleCommand: Command {
     static let subcommands: [any Command.Type] = [ThrottleClear.self]
 }
 
-struct ThrottleClear: Command {
+struct ThrottleClear: HomeCommand {
     var options = HomeOptions()
     var account: String?
     var network: String?
@@ -33,8 +33,6 @@ struct ThrottleClear: Command {
             .flag(\.all, "--all", help: "Every account and network."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         guard all != (account != nil || network != nil) else {
             throw UsageError(.badValue, "give --account, --network or both, or --all alone")
@@ -43,7 +41,7 @@ struct ThrottleClear: Command {
         if let account { body["account"] = .string(account) }
         if let network { body["network"] = .string(network) }
         if all { body["all"] = true }
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/throttle/clear", .object(body))
+        let answer = try await call(.post, "/admin/v1/throttle/clear", .object(body))
         if options.json { return console.print(answer) }
         console.note("cleared: \(answer["cleared"]?.int ?? 0)")
     }

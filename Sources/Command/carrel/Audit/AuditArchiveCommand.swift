@@ -12,7 +12,7 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-struct AuditArchiveCommand: Command {
+struct AuditArchiveCommand: HomeCommand {
     var options = HomeOptions()
     var path = ""
 
@@ -25,8 +25,6 @@ struct AuditArchiveCommand: Command {
     static let examples = [Example("carrel audit archive /mnt/archive/audit-2026.jsonl", "Writes one file.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.path, "file", help: "The file to write; it must not exist.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
@@ -42,10 +40,10 @@ struct AuditArchiveCommand: Command {
             }
             try syncFolder(of: path)
             guard let end = found.end else { throw ServerError(.conflict, "the audit log has no entry to archive") }
-            _ = try await client.call(.post, "/admin/v1/audit/archived", AuditArchive.json(end))
+            _ = try await client.call(.post, "/admin/v1/audit/archived", end.json)
             if options.json {
                 let answer: JSON = [
-                    "archive": .string(path), "entries": .integer(found.entries), "end": AuditArchive.json(end),
+                    "archive": .string(path), "entries": .integer(found.entries), "end": end.json,
                 ]
                 return console.print(answer)
             }
@@ -71,7 +69,7 @@ private final class ArchiveOutput: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Writes a piece; what fails is told by ``finish()``.
+    /// Writes a piece; ``finish()`` reports errors.
     func write(_ bytes: [UInt8]) {
         guard failure.withLock({ $0 }) == 0 else { return }
         var done = 0
@@ -103,12 +101,12 @@ extension ServiceProblem {
 struct AuditArchiveFile {
     /// The result of verifying a whole file.
     struct Verified {
-        /// The row before its first; nil where that is the first of all.
+        /// The row before its first; nil if its first row is the first of the log.
         var start: AuditHead.Mark?
-        /// Its last row; nil where it has none.
+        /// Its last row; nil if it is empty.
         var end: AuditHead.Mark?
         var entries = 0
-        /// Whether the log goes on behind its end.
+        /// Whether the log continues after its end.
         var joins = false
     }
 
@@ -119,20 +117,20 @@ struct AuditArchiveFile {
 
     init(_ path: String) { self.path = path }
 
-    /// Verifies the file, and that it goes on from another.
+    /// Verifies the file, and that it continues another.
     ///
     /// - Parameters:
-    ///   - client: the home whose log it is.
-    ///   - last: where the archive before it ends: a row of this one, or the row before its first.
-    /// - Returns: where it begins and ends, and whether the log goes on there.
-    /// - Throws: ``ServiceProblem`` where something is not what was sealed, ``ServerError`` `invalid` for another file.
+    ///   - client: the home with the log.
+    ///   - last: the last row of the previous archive, which is a row of this one or the row before its first.
+    /// - Returns: its first and last position, and whether the log continues after it.
+    /// - Throws: ``ServiceProblem`` if something differs from what was sealed, ``ServerError`` `invalid` for another file.
     func verify(_ client: HomeClient, after last: AuditHead.Mark? = nil) async throws -> Verified {
         var lines = try LineReader(path)
         guard let head = try lines.next(), let header = try? JSON.parse(head.rawSpan),
             header["format"]?.string == AuditArchive.format
         else { throw ServerError(.invalid, "\(path) is not an archive of an audit log") }
         var found = Verified()
-        found.start = AuditArchive.mark(header["after"])
+        found.start = AuditHead.Mark(header["after"])
         found.end = found.start
         var meetsLast = last == nil || found.start == last
         var (batch, isComplete): ([UInt8], Bool) = ([], false)
@@ -144,7 +142,7 @@ struct AuditArchiveFile {
             }
             if row["end"] == nil {
                 if let last, row["number"]?.int == Int(last.number) {
-                    guard AuditArchive.mark(row) == last else { throw broken(last.number) }
+                    guard AuditHead.Mark(row) == last else { throw broken(last.number) }
                     meetsLast = true
                 }
                 if batch.count + line.count > Self.batch { try await verify(&batch, &found, client) }
@@ -152,7 +150,7 @@ struct AuditArchiveFile {
                 batch.append(UInt8(ascii: "\n"))
             } else {
                 try await verify(&batch, &found, client)
-                guard AuditArchive.mark(row["end"]) == found.end else {
+                guard AuditHead.Mark(row["end"]) == found.end else {
                     throw ServiceProblem.unsealed("\(path) does not match its last line")
                 }
                 isComplete = true
@@ -167,11 +165,11 @@ struct AuditArchiveFile {
 
     private func verify(_ batch: inout [UInt8], _ found: inout Verified, _ client: HomeClient) async throws {
         guard !batch.isEmpty else { return }
-        let head: JSON = ["after": found.end.map(AuditArchive.json) ?? .null]
+        let head: JSON = ["after": found.end.map(\.json) ?? .null]
         let body = head.write() + [UInt8(ascii: "\n")] + batch
         batch.removeAll(keepingCapacity: true)
         let answer = try await client.call(.post, "/admin/v1/audit/archive/verify", contentType: "application/x-ndjson", body)
-        guard answer["intact"]?.bool == true, let end = AuditArchive.mark(answer["end"]) else {
+        guard answer["intact"]?.bool == true, let end = AuditHead.Mark(answer["end"]) else {
             throw broken(Int64(answer["firstBroken"]?.int ?? 0))
         }
         found.end = end

@@ -11,7 +11,7 @@ struct AuditCommand: Command {
     static let subcommands: [any Command.Type] = [AuditList.self, AuditVerify.self, AuditArchiveCommand.self]
 }
 
-struct AuditList: Command {
+struct AuditList: ListCommand {
     var options = HomeOptions()
     var subject: String?
     var account: String?
@@ -36,9 +36,17 @@ struct AuditList: Command {
             .option(\.limit, "--limit", help: "Maximum number.", allowed: .range(1...1000)),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "entries"
+    static let columns: ListColumns = [
+        "AT": "at", "ACTOR": "actor", "ACTION": "action", "SUBJECT": "subject", "OUTCOME": "outcome",
+        "REASON": .text { entry in
+            let count = entry["count"]?.int ?? 1
+            let parts = [entry["reason"]?.string ?? "", count > 1 ? "(\(count) times)" : ""]
+            return parts.filter { !$0.isEmpty }.joined(separator: " ")
+        },
+    ]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         var query = "limit=\(limit)"
         if let subject { query += "&subject=\(PercentEncoding.encode(subject))" }
         for (name, value) in [("account", account), ("actor", actor), ("outcome", outcome), ("until", until?.description)] {
@@ -46,20 +54,11 @@ struct AuditList: Command {
         }
         if let action { query += "&action=\(PercentEncoding.encode(action))" }
         if let since { query += "&since=\(PercentEncoding.encode(since.description))" }
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/audit?\(query)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["AT", "ACTOR", "ACTION", "SUBJECT", "OUTCOME", "REASON"].map { TextTable.Column($0) })
-        for entry in answer["entries"]?.array ?? [] {
-            let count = entry["count"]?.int ?? 1
-            let fields = ["at", "actor", "action", "subject", "outcome"].map { entry[$0]?.string ?? "" }
-            let reason = [entry["reason"]?.string ?? "", count > 1 ? "(\(count) times)" : ""].filter { !$0.isEmpty }
-            table.add(fields + [reason.joined(separator: " ")])
-        }
-        console.print(table)
+        return try await call(.get, "/admin/v1/audit?\(query)")
     }
 }
 
-struct AuditVerify: Command {
+struct AuditVerify: HomeCommand {
     var options = HomeOptions()
     var archives: [String] = []
 
@@ -76,8 +75,6 @@ struct AuditVerify: Command {
     static let parameters: [Parameter<Self>] =
         [.option(\.archives, "--archive", value: "file", help: "An archive to verify as well, the oldest first.")]
         + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)

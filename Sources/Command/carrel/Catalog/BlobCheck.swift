@@ -7,10 +7,10 @@ import Glibc
 /// Compares the blobs of a store with their digests, one after the other. Blocks.
 struct BlobCheck: Sendable {
     let store: DirectoryBlobStore
-    /// The folder with copies; nil where nothing is mended.
+    /// The folder with copies; nil if nothing is repaired.
     let source: String?
 
-    /// A blob that is not sound.
+    /// A damaged or missing blob.
     struct Fault: Sendable {
         let id: BlobID
         let state: State
@@ -32,13 +32,13 @@ struct BlobCheck: Sendable {
         var faults: [Fault] = []
     }
 
-    /// Checks every blob of the store, and that those which are named are there.
+    /// Checks every blob of the store, and that all referenced blobs exist.
     ///
     /// - Parameters:
-    ///   - named: the blobs that the catalog uses.
+    ///   - named: the blobs that the catalog references.
     ///   - console: shows the progress on a terminal.
-    /// - Returns: the faults, with what was mended.
-    /// - Throws: when the folder cannot be read, or a copy cannot be written.
+    /// - Returns: the faults, and the repairs made.
+    /// - Throws: if the folder cannot be read, or a copy cannot be written.
     func run(_ named: Set<BlobID>, _ console: Console) throws -> Findings {
         var findings = Findings()
         var all = named
@@ -55,7 +55,7 @@ struct BlobCheck: Sendable {
         return findings
     }
 
-    /// Nil for a sound blob, and for one that a sweep removed meanwhile.
+    /// The fault of a blob; nil if it is intact, or a sweep has removed it.
     private func state(of id: BlobID, isNamed: Bool, _ bar: ProgressBar) throws(StoreError) -> Fault.State? {
         do throws(StoreError) {
             try store.open(id).verify(id) { bar.advance(by: $0) }
@@ -63,7 +63,7 @@ struct BlobCheck: Sendable {
         } catch {
             switch error.code {
             case .notFound: return isNamed ? .missing : nil
-            // Bytes that the disk no longer gives (EIO) are as lost as bytes that it gives wrong.
+            // Unreadable bytes (EIO) are as lost as wrong ones.
             case .damaged, .unavailable: return .damaged
             default: throw error
             }

@@ -16,7 +16,7 @@ struct BlobsCommand: Command {
     static let subcommands: [any Command.Type] = [BlobsCheck.self]
 }
 
-struct BlobsCheck: Command {
+struct BlobsCheck: HomeCommand {
     var options = HomeOptions()
     var source: String?
 
@@ -40,8 +40,6 @@ struct BlobsCheck: Command {
             )
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         if let source, unsafe access(source, R_OK | X_OK) != 0 {
             throw ServerError(.notFound, "\(source) cannot be read: \(systemReason())")
@@ -59,7 +57,7 @@ struct BlobsCheck: Command {
         if left > 0 { throw DamagedBlobs(count: left) }
     }
 
-    /// A blob that is not sound, and the titles that need it.
+    /// A damaged or missing blob, with the titles that need it.
     private struct Damage {
         let fault: BlobCheck.Fault
         let uses: [Title]
@@ -76,29 +74,15 @@ struct BlobsCheck: Command {
     }
 
     private func titles() async throws -> [Title] {
-        let client = try await HomeClient(options)
-        var titles: [Title] = []
-        var next: String?
-        repeat {
-            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
-            let page = try await client.call(.get, "/admin/v1/blobs?limit=1000\(after)")
-            for title in page["titles"]?.array ?? [] {
-                var blobs: [(role: String, id: BlobID)] = []
-                for (role, id) in title["blobs"]?.object ?? [:] {
-                    if let id = BlobID(id.string ?? "") { blobs.append((role, id)) }
-                }
-                titles.append(
-                    Title(
-                        id: title["id"]?.string ?? "",
-                        name: title["title"]?.string ?? "",
-                        product: title["productId"]?.string,
-                        blobs: blobs
-                    )
-                )
-            }
-            next = page["next"]?.string
-        } while next != nil
-        return titles
+        let titles = try await HomeClient(options).pages("/admin/v1/blobs", "titles")["titles"]?.array ?? []
+        return titles.map { title in
+            Title(
+                id: title["id"]?.string ?? "",
+                name: title["title"]?.string ?? "",
+                product: title["productId"]?.string,
+                blobs: (title["blobs"]?.object ?? [:]).compactMap { role, id in BlobID(id.string ?? "").map { (role, $0) } }
+            )
+        }
     }
 
     private func print(_ findings: BlobCheck.Findings, _ damaged: [Damage], _ console: Console) {
@@ -122,7 +106,7 @@ struct BlobsCheck: Command {
     private func tell(_ findings: BlobCheck.Findings, _ damaged: [Damage], _ console: Console) {
         console.print("\(findings.count) \(findings.count == 1 ? "blob" : "blobs"), \(damaged.count) damaged or missing")
         guard !damaged.isEmpty else { return }
-        var table = TextTable(["STATE", "USE", "TITLE", "PRODUCT", "BLOB"].map { TextTable.Column($0) })
+        var table = TextTable(["STATE", "USE", "TITLE", "PRODUCT", "BLOB"])
         for one in damaged {
             let state = one.fault.state.rawValue + (one.fault.isMended ? ", mended" : "")
             if one.uses.isEmpty { table.add([state, "unused", "", "", one.fault.id.text]) }

@@ -15,99 +15,78 @@ struct EditionCommand: Command {
     ]
 }
 
-struct EditionList: Command {
+struct EditionList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the editions, the newest issue first."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "editions"
+    static let columns: ListColumns = [
+        "PRODUCT": .text { $0["edition"]?["productId"]?.string ?? "" }, "TITLE": .shrinking("title"), "KIND": "kind",
+        "PRICE": .text { $0["edition"]?["price"]?.string ?? "" }, "STATE": .text { $0["edition"]?["state"]?.string ?? "" },
+        "ISSUED": .text { String(($0["edition"]?["issuedAt"]?.string ?? "").prefix(10)) },
+    ]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        var editions: [JSON] = []
-        var next: String?
-        repeat {
-            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
-            let page = try await client.call(.get, "/admin/v1/editions?limit=1000\(after)")
-            editions += page["editions"]?.array ?? []
-            next = page["next"]?.string
-        } while next != nil
-        if options.json { return console.print(["editions": .array(editions)]) }
-        var table = TextTable([
-            .init("PRODUCT"), .init("TITLE", canShrink: true), .init("KIND"), .init("PRICE"), .init("STATE"), .init("ISSUED"),
-        ])
-        for title in editions {
-            let edition = title["edition"]
-            table.add([
-                edition?["productId"]?.string ?? "", title["title"]?.string ?? "", title["kind"]?.string ?? "",
-                edition?["price"]?.string ?? "", edition?["state"]?.string ?? "",
-                String((edition?["issuedAt"]?.string ?? "").prefix(10)),
-            ])
-        }
-        console.print(table)
+    func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/editions", Self.rows) }
+}
+
+/// A command on one edition, which is the response of each call.
+private protocol OneEditionCommand: HomeCommand {
+    var product: String { get set }
+}
+
+extension OneEditionCommand {
+    static var parameters: [Parameter<Self>] {
+        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
+    }
+
+    fileprivate func call(_ method: HTTPMethod, _ rest: String = "", _ body: JSON? = nil) async throws -> JSON {
+        try await call(method, "/admin/v1/editions/\(PercentEncoding.encode(product))\(rest)", account: nil, body)
     }
 }
 
-/// Makes a call on one product, whose response is the edition.
-private func call(_ options: HomeOptions, _ method: HTTPMethod, _ product: String, _ rest: String = "") async throws -> JSON {
-    try await HomeClient(options).call(method, "/admin/v1/editions/\(PercentEncoding.encode(product))\(rest)")
-}
-
-struct EditionShow: Command {
+struct EditionShow: OneEditionCommand {
     var options = HomeOptions()
     var product = ""
 
     static let name = "show"
     static let abstract = "Show an edition and its resources."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        console.print(try await call(options, .get, product))
+        console.print(try await call(.get))
     }
 }
 
-struct EditionPublish: Command {
+struct EditionPublish: OneEditionCommand {
     var options = HomeOptions()
     var product = ""
 
     static let name = "publish"
     static let abstract = "Publish a draft or a withdrawn edition."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let made = try await call(options, .post, product, "/publish")
+        let made = try await call(.post, "/publish")
         options.json ? console.print(made) : console.note("\(product) is published")
     }
 }
 
-struct EditionWithdraw: Command {
+struct EditionWithdraw: OneEditionCommand {
     var options = HomeOptions()
     var product = ""
 
     static let name = "withdraw"
     static let abstract = "Withdraw an edition: stop downloads and tell apps to remove it."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let made = try await call(options, .post, product, "/withdraw")
+        let made = try await call(.post, "/withdraw")
         options.json
             ? console.print(made)
             : console.note("\(product) is withdrawn: downloads have stopped, and feeds tell apps to remove it")
     }
 }
 
-struct EditionSet: Command {
+struct EditionSet: OneEditionCommand {
     var options = HomeOptions()
     var product = ""
     var title: String?
@@ -142,8 +121,6 @@ struct EditionSet: Command {
             .flag(\.noSamples, "--no-samples", help: "Remove all free resources."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         var body: JSONObject = [:]
         let texts = [
@@ -155,8 +132,7 @@ struct EditionSet: Command {
         if let issued { body["issuedAt"] = .string(issued.description) }
         if let published { body["publishedAt"] = .string(published.description) }
         if !samples.isEmpty || noSamples { body["samples"] = .array(samples.map { .string($0) }) }
-        let target = "/admin/v1/editions/\(PercentEncoding.encode(product))"
-        let made = try await HomeClient(options).call(.patch, target, .object(body))
+        let made = try await call(.patch, "", .object(body))
         options.json ? console.print(made) : console.note("\(product) is changed")
     }
 }

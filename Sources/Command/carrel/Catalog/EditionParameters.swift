@@ -42,7 +42,7 @@ struct EditionParameters: ParameterGroup, Sendable {
         if let fault = EditionOptions.fault(inProductID: productID) { throw UsageError(.badValue, fault) }
     }
 
-    /// Nil where no product id makes it an edition.
+    /// The terms of the edition; nil unless a product ID makes it one.
     var terms: Edition.Terms? {
         guard let productID else { return nil }
         var made = Edition.Terms(productID: productID)

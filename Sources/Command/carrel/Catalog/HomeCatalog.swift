@@ -6,15 +6,15 @@ import CarrelHTTPClient
 import CarrelJSON
 import CarrelServer
 
-/// The catalog of a home, kept by its server or, where none runs, by this process.
+/// The catalog of a home, managed by its server or, if none is running, by this process.
 ///
-/// An ingest takes time, and servers are stopped and started meanwhile: each call goes to the process that has the database then.
+/// Servers may stop and start during an ingest: each call goes to the process that has the database at that moment.
 actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient
 
     /// - Parameters:
-    ///   - options: the home, which is created where it is missing.
+    ///   - options: the home, which is created if it is missing.
     ///   - console: reports a created home.
     /// - Throws: the home's error.
     init(_ options: HomeOptions, _ console: Console) async throws {
@@ -22,7 +22,7 @@ actor HomeCatalog {
         client = try await HomeClient(options, creating: console)
     }
 
-    /// Calls the API. The call has to be one that does no harm when it is made twice.
+    /// Calls the API. The call must be harmless if it is repeated.
     func call(_ target: String, contentType: String = "application/json", _ body: [UInt8]) async throws -> JSON {
         do {
             return try await client.call(.post, target, contentType: contentType, body)
@@ -39,7 +39,7 @@ actor HomeCatalog {
     }
 }
 
-/// The server of a home went while something was done beside it.
+/// The server of a home stopped during a command that uses it.
 struct ServerGone: ReportableError {
     let home: String
     let reason: String

@@ -12,7 +12,7 @@ import CarrelStore
 import CarrelWorks
 import Glibc
 
-struct IngestCommand: Command {
+struct IngestCommand: HomeCommand {
     var options = HomeOptions()
     var paths: [String] = []
     var title: String?
@@ -66,8 +66,6 @@ struct IngestCommand: Command {
             .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of warning."),
         ] + Parameter.group(\.edition) + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func validate() throws(UsageError) {
         if let isbn, ISBN(isbn) == nil {
             let count = isbn.unicodeScalars.count { "0"..."9" ~= $0 || $0 == "X" || $0 == "x" }
@@ -112,8 +110,8 @@ struct IngestCommand: Command {
         }
     }
 
-    /// The blobs are made here, where the file is, and only then is the catalog told: a server that runs on the home goes on as it
-    /// was, and stays the one that writes its database.
+    /// The blobs are made in this process, which has the file, and only then is the catalog updated: a running server keeps
+    /// running, and remains the only writer of its database.
     private func ingestWork() throws -> IngestPipeline {
         let home = try options.find()
         return IngestPipeline(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))

@@ -11,45 +11,21 @@ struct TitleCommand: Command {
     static let subcommands: [any Command.Type] = [TitleList.self, TitleShow.self]
 }
 
-struct TitleList: Command {
+struct TitleList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the titles, oldest first."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "titles"
+    static let columns: ListColumns = [
+        "ID": "id", "TITLE": .shrinking("title"), "DURATION": .clock("duration", isNumeric: true), "ISBN": "isbn",
+    ]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        var titles: [JSON] = []
-        var next: String?
-        repeat {
-            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
-            let page = try await client.call(.get, "/admin/v1/titles?limit=1000\(after)")
-            titles += page["titles"]?.array ?? []
-            next = page["next"]?.string
-        } while next != nil
-        if options.json { return console.print(["titles": .array(titles)]) }
-        var table = TextTable([.init("ID"), .init("TITLE", canShrink: true), .init("DURATION", isNumeric: true), .init("ISBN")])
-        for title in titles {
-            table.add([
-                title["id"]?.string ?? "", title["title"]?.string ?? "", Self.clock(title["duration"]?.double ?? 0),
-                title["isbn"]?.string ?? "",
-            ])
-        }
-        console.print(table)
-    }
-
-    /// Hours, minutes and seconds: `11:02:07`.
-    private static func clock(_ duration: Double) -> String {
-        let seconds = Int(duration)
-        let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return "\(seconds / 3600):\(parts.joined(separator: ":"))"
-    }
+    func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/titles", Self.rows) }
 }
 
-struct TitleShow: Command {
+struct TitleShow: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -58,11 +34,9 @@ struct TitleShow: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The title's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         console.print(
-            try await HomeClient(options).call(.get, "/admin/v1/titles/\(PercentEncoding.encode(id))")
+            try await call(.get, "/admin/v1/titles/\(PercentEncoding.encode(id))")
         )
     }
 }

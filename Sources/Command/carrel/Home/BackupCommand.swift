@@ -7,7 +7,7 @@ import CarrelServer
 import CarrelStore
 import Glibc
 
-struct BackupCommand: Command {
+struct BackupCommand: HomeCommand {
     var options = HomeOptions()
     var path = ""
 
@@ -20,8 +20,6 @@ struct BackupCommand: Command {
     static let examples = [Example("carrel backup /mnt/backup/carrel-2026-01-31.db", "Writes one file.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.path, "file", help: "The file to write; it must not exist.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let home = try options.find()

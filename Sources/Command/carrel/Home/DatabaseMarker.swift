@@ -6,13 +6,13 @@ import CarrelHome
 import CarrelServer
 import Glibc
 
-/// The file in a home that says that its state is in PostgreSQL, so that a command that is not told begins no second, empty catalog.
+/// The file that marks a home's state as being in PostgreSQL, so that no command creates a second, empty catalog.
 struct DatabaseMarker {
     private let path: String
 
     init(_ home: Home) { path = home.databaseNotePath }
 
-    /// The server and the name of the database; nil when the state is in the home.
+    /// The server and the name of the database; nil if the state is in the home.
     var place: String? {
         guard let file = unsafe fopen(path, "re") else { return nil }
         defer { unsafe fclose(file) }
@@ -22,7 +22,7 @@ struct DatabaseMarker {
         return text.isEmpty ? "PostgreSQL" : text
     }
 
-    /// - Throws: ``UsageError`` when the state is in PostgreSQL.
+    /// - Throws: ``UsageError`` if the state is in PostgreSQL.
     func requireEmbedded() throws(UsageError) {
         guard let place else { return }
         throw UsageError(

@@ -5,14 +5,14 @@ import CarrelHTTP
 import CarrelJSON
 import Glibc
 
-/// Errors that a client sees only as a 500, on standard error, a line of JSON each, under the request id that the client was given.
+/// Writes errors that a client sees as a 500 to standard error, as one line of JSON each, with the client's request ID.
 final class ErrorLog: Sendable {
-    /// Errors say what happened in a sentence; what is longer is cut.
+    /// Errors are one sentence; longer text is cut.
     private static let longest = 1000
 
     private let lines: LineWriter
 
-    /// - Parameter descriptor: where the lines go.
+    /// - Parameter descriptor: the destination of the lines.
     init(to descriptor: Int32 = STDERR_FILENO) {
         lines = LineWriter(name: "failure-log", to: descriptor, room: 1 << 20)
     }

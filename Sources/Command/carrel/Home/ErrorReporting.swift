@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import CarrelBytes
 package import CarrelCommandLine
 package import CarrelHTTPServer
 import CarrelHome
@@ -32,17 +33,30 @@ extension ServerError: ReportableError {
     }
 }
 
-extension HTTPServerError: ReportableError {
-    package var exitStatus: ExitStatus {
+/// A domain whose failures end the command with exit statuses of their own.
+package protocol ReportableDomain: ErrorDomain {
+    /// The exit status for a failure.
+    static func exitStatus(_ code: CodedFailure<Self>.Code) -> ExitStatus
+    /// The remedy, if it is known.
+    static func hint(_ code: CodedFailure<Self>.Code) -> String?
+}
+
+extension CodedFailure: ReportableError where Domain: ReportableDomain {
+    package var exitStatus: ExitStatus { Domain.exitStatus(code) }
+    package var hint: String? { Domain.hint(code) }
+}
+
+extension HTTPServerErrorDomain: ReportableDomain {
+    static let adviceOnPorts = "choose another port with --port; 0 picks a free one"
+
+    package static func exitStatus(_ code: HTTPServerError.Code) -> ExitStatus {
         switch code {
         case .listen, .resources: .unavailable
         default: .badSettings
         }
     }
 
-    package var hint: String? { code == .listen ? Self.adviceOnPorts : nil }
-
-    static let adviceOnPorts = "choose another port with --port; 0 picks a free one"
+    package static func hint(_ code: HTTPServerError.Code) -> String? { code == .listen ? adviceOnPorts : nil }
 }
 
 extension StoreError: ReportableError {

@@ -20,8 +20,8 @@ struct HomeClient {
     private let transport: Transport
 
     /// - Parameters:
-    ///   - options: which home.
-    ///   - settings: what counts where no server runs.
+    ///   - options: selects the home.
+    ///   - settings: the settings to use if no server is running.
     ///   - console: reports a created home; nil makes a missing home an error.
     /// - Throws: the home's error.
     init(
@@ -37,7 +37,7 @@ struct HomeClient {
         }
     }
 
-    /// Whether a server answers on the socket; a file left by one that was killed does not count.
+    /// Whether a server accepts connections on the socket; a socket file left by a killed server does not count.
     static func accepts(_ path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -54,16 +54,16 @@ struct HomeClient {
         }
     }
 
-    /// Calls the API and returns the JSON it answers.
+    /// Calls the API and returns its JSON response.
     ///
-    /// - Throws: ``ServiceProblem`` with what the service said.
+    /// - Throws: ``ServiceProblem`` with the service's error.
     func call(_ method: HTTPMethod, _ target: String, _ body: JSON? = nil) async throws -> JSON {
         try await call(method, target, contentType: body == nil ? nil : "application/json", body?.write() ?? [])
     }
 
-    /// The same with a body of any type.
+    /// Calls the API with a body of any type.
     ///
-    /// - Throws: ``ServiceProblem`` with what the service said.
+    /// - Throws: ``ServiceProblem`` with the service's error.
     func call(_ method: HTTPMethod, _ target: String, contentType: String?, _ body: [UInt8]) async throws -> JSON {
         let headers: HTTPFields = contentType.map { ["Content-Type": $0] } ?? [:]
         let (status, answer) = try await send(method, target, headers, body)
@@ -72,9 +72,27 @@ struct HomeClient {
         return value
     }
 
+    /// Reads all pages of a list.
+    ///
+    /// - Parameters:
+    ///   - target: the path, without a query.
+    ///   - member: the member of each response that has the rows.
+    /// - Returns: an object with the rows of all pages under the same member.
+    /// - Throws: ``ServiceProblem`` with the problem of the service.
+    func pages(_ target: String, _ member: String) async throws -> JSON {
+        var (rows, next): ([JSON], String?) = ([], nil)
+        repeat {
+            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
+            let page = try await call(.get, "\(target)?limit=1000\(after)")
+            rows += page[member]?.array ?? []
+            next = page["next"]?.string
+        } while next != nil
+        return [member: .array(rows)]
+    }
+
     /// Calls the API and hands on its answer, however long, piece by piece as it comes.
     ///
-    /// - Throws: ``ServiceProblem`` with what the service said.
+    /// - Throws: ``ServiceProblem`` with the service's error.
     func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
         switch transport {
         case .socket(let client, let path):
@@ -99,16 +117,15 @@ struct HomeClient {
         }
     }
 
-    /// Seals what the home's audit log has, where no server runs.
+    /// Seals the home's audit log if no server is running.
     func seal() async {
         if case .here(let service) = transport { await Self.seal(service) }
     }
 
-    /// Seals what a command recorded where no server runs, whose loop would. What cannot be sealed, `audit verify` tells.
+    /// Seals what a command recorded, as the loop of a running server would. `audit verify` reports rows that cannot be sealed.
     private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 
-    /// A request on the home's socket. It may take as long as the server lets an exchange take: a long log is read, or many keys
-    /// are wrapped, before there is a word of an answer.
+    /// Sends a request on the home's socket, with the server's time limit: it may read a long log or wrap many keys first.
     static func request(
         _ method: HTTPMethod,
         _ target: String,
@@ -151,7 +168,7 @@ struct ServiceProblem: ReportableError {
 
     var message: String { problem["detail"]?.string ?? problem["title"]?.string ?? "the server answered with status \(status)" }
 
-    /// The code of the API, such as `request.not-found`; nil if the answer has none.
+    /// The code of the API, such as `request.not-found`; nil if the response has none.
     var reportedCode: String? { problem["code"]?.string }
 
     var exitStatus: ExitStatus {

@@ -48,9 +48,9 @@ struct HomeOptions: ParameterGroup, Sendable {
 
     /// Finds the home.
     ///
-    /// - Parameter missing: `create` in a command that goes on to create a home where none is.
-    /// - Returns: the home, whose folder is on disk unless it is going to be created.
-    /// - Throws: ``ServerError`` `homeMissing`, or `home` when the folder cannot be used.
+    /// - Parameter missing: `create` if the command will create a missing home.
+    /// - Returns: the home, whose folder exists unless it is about to be created.
+    /// - Throws: ``ServerError`` `homeMissing`, or `home` if the folder cannot be used.
     func find(missing: Home.Missing = .refuse) throws -> Home {
         try Home(at: home, environment: environment, missing: missing)
     }
@@ -59,8 +59,8 @@ struct HomeOptions: ParameterGroup, Sendable {
     ///
     /// - Parameters:
     ///   - settings: the settings of the service.
-    ///   - console: reports a created home; nil makes a missing one an error.
-    /// - Returns: the service, ready to answer.
+    ///   - console: reports a created home; nil makes a missing home an error.
+    /// - Returns: the service, ready for requests.
     /// - Throws: the home's error.
     func openService(
         _ settings: CarrelService.Settings = CarrelService.Settings(),

@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelServer
 import CarrelStore
 
-struct InitCommand: Command {
+struct InitCommand: HomeCommand {
     var options = HomeOptions()
 
     static let name = "init"
@@ -19,9 +19,6 @@ struct InitCommand: Command {
         Example("carrel init --home shelf", "Creates the home shelf."),
         Example("carrel init --home shelf --environment qa", "Creates the qa environment of the home shelf."),
     ]
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let home = try options.find(missing: .create)

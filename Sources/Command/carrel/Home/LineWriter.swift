@@ -3,15 +3,14 @@
 import CarrelThreads
 import Glibc
 
-/// Lines on their way to a descriptor, from a thread of its own: a reader of the lines that stops reading does not stop the server.
-/// Lines that find no room are left out and counted.
+/// Writes lines to a descriptor from a dedicated thread: a reader that stops reading does not stop the server. Lines that do not
+/// fit into the buffer are dropped and counted.
 ///
-/// The thread writes what has come together in some milliseconds, so that a busy server pays for neither a system call nor a waking thread
-/// with each line.
+/// The thread writes the lines of some milliseconds together, to save a system call and a thread wake-up per line.
 final class LineWriter: Sendable {
     private struct State {
         var lines: [UInt8] = []
-        /// Lines left out since the last one that was taken.
+        /// Lines dropped since the last written one.
         var dropped = 0
         /// Lines left out in all.
         var lost = 0

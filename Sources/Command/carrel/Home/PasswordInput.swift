@@ -11,9 +11,9 @@ enum PasswordInput {
 
     /// Reads a password.
     ///
-    /// - Parameter console: shows that a password is wanted; nil writes that to standard error.
-    /// - Returns: the password, without its line end.
-    /// - Throws: a usage error without a password, and for one that is too long.
+    /// - Parameter console: shows the prompt; nil writes it to standard error.
+    /// - Returns: the password, without its line break.
+    /// - Throws: a usage error if the password is missing or too long.
     static func read(_ console: Console?) throws(UsageError) -> String {
         var bytes: [UInt8] = []
         if isatty(STDIN_FILENO) == 1 {

@@ -9,7 +9,7 @@ import CarrelServer
 import CarrelStore
 import Glibc
 
-struct RestoreCommand: Command {
+struct RestoreCommand: HomeCommand {
     var options = HomeOptions()
     var path: String?
     var isDatabaseRestored = false
@@ -49,8 +49,6 @@ struct RestoreCommand: Command {
                 help: "The replaced database, an address of PostgreSQL or a file: with --database-restored."
             ),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard (path == nil) == isDatabaseRestored, replaced == nil || isDatabaseRestored else {
@@ -183,7 +181,7 @@ struct RestoreCommand: Command {
     /// Entries that are shown at most.
     private static let shown = 100
 
-    private static func json(_ entry: Audit.Entry) -> JSON {
+    private static func json(_ entry: AuditEntry) -> JSON {
         [
             "at": .string(entry.at.description), "action": .string(entry.action), "subject": .string(entry.subject),
             "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),

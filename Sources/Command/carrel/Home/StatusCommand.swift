@@ -7,7 +7,7 @@ import CarrelServer
 import CarrelStore
 import CarrelThreads
 
-struct StatusCommand: Command {
+struct StatusCommand: HomeCommand {
     var options = HomeOptions()
     var step = "hour"
     var count = 24
@@ -21,10 +21,8 @@ struct StatusCommand: Command {
             .option(\.count, "--last", value: "number", help: "Number of steps to show.", allowed: .range(1...336)),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        // With no server to ask, opening the home takes as long as its database does.
+        // Without a server, opening the home takes as long as opening its database.
         guard let client = try await within(.milliseconds(1800), { [options] in try await HomeClient(options) }) else {
             throw StoreError(.unavailable, "the database does not respond")
         }
@@ -44,11 +42,9 @@ struct StatusCommand: Command {
             console.print(Self.line(about: source))
         }
         let names = ["signIns", "browserSignIns", "streams", "segments", "positions", "credentials"]
-        var table = TextTable(
-            ["FROM", "SIGN-INS", "BROWSER SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"].map {
-                TextTable.Column($0)
-            }
-        )
+        var table = TextTable([
+            "FROM", "SIGN-INS", "BROWSER SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS",
+        ])
         for slot in statistics["slots"]?.array ?? [] {
             let refusals = (slot["refusals"]?.object ?? [:]).map { "\($0.0) \($0.1.int ?? 0)" }.joined(separator: ", ")
             let counts = names.map { slot[$0]?.int ?? 0 }
@@ -70,7 +66,7 @@ struct StatusCommand: Command {
     }
 }
 
-struct CannedCheckCommand: Command {
+struct CannedCheckCommand: HomeCommand {
     var options = HomeOptions()
     var user: String?
 
@@ -79,8 +75,6 @@ struct CannedCheckCommand: Command {
     static let discussion = "Needs a server with --canned-users. Exits with status 65 if a result differs."
     static let parameters: [Parameter<Self>] =
         [.positional(\.user, "user", help: "Only this user.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
@@ -97,7 +91,7 @@ struct CannedCheckCommand: Command {
             answers.append(try await client.call(.post, "/admin/v1/canned-users/\(PercentEncoding.encode(user))/check"))
         }
         var wrong = 0
-        var table = TextTable(["USER", "CALL", "EXPECTED", "GOT"].map { TextTable.Column($0) })
+        var table = TextTable(["USER", "CALL", "EXPECTED", "GOT"])
         for answer in answers {
             for call in answer["calls"]?.array ?? [] where call["green"]?.bool != true {
                 wrong += 1

@@ -10,7 +10,7 @@ struct CredentialsCommand: Command {
     static let subcommands: [any Command.Type] = [CredentialsRevoke.self]
 }
 
-struct CredentialsRevoke: Command {
+struct CredentialsRevoke: HomeCommand {
     var options = HomeOptions()
     var account: String?
     var product: String?
@@ -33,8 +33,6 @@ struct CredentialsRevoke: Command {
             .flag(\.all, "--all", help: "Revoke all."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         guard [account != nil, product != nil, all].count(where: { $0 }) == 1 else {
             throw UsageError(.badValue, "give one of --account, --product and --all")
@@ -43,6 +41,6 @@ struct CredentialsRevoke: Command {
         if let account { body["account"] = .string(account) }
         if let product { body["product"] = .string(product) }
         if all { body["all"] = true }
-        _ = try await HomeClient(options).call(.post, "/admin/v1/credentials/revoke", .object(body))
+        _ = try await call(.post, "/admin/v1/credentials/revoke", .object(body))
     }
 }

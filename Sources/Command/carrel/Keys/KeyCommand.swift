@@ -12,7 +12,7 @@ struct KeyCommand: Command {
     static let subcommands: [any Command.Type] = [KeyCreate.self, KeyList.self, KeyRevoke.self]
 }
 
-struct KeyCreate: Command {
+struct KeyCreate: HomeCommand {
     var options = HomeOptions()
     var role = Role.service
     var label: String?
@@ -29,10 +29,8 @@ struct KeyCreate: Command {
             .option(\.label, "--name", value: "name", help: "A label; default: the role's name."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let key = try await HomeClient(options).call(
+        let key = try await call(
             .post,
             "/admin/v1/service-keys",
             ["name": .string(label ?? role.rawValue), "role": .string(role.rawValue)]
@@ -45,27 +43,21 @@ struct KeyCreate: Command {
 
 extension Role: TextValue {}
 
-struct KeyList: Command {
+struct KeyList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the back-office keys; their text is not shown."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "keys"
+    static let columns: ListColumns = [
+        "ID": "id", "NAME": "name", "ROLE": "role", "CREATED": "createdAt", "REVOKED": "revokedAt",
+    ]
 
-    func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/service-keys")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "NAME", "ROLE", "CREATED", "REVOKED"].map { TextTable.Column($0) })
-        for key in answer["keys"]?.array ?? [] {
-            table.add(["id", "name", "role", "createdAt", "revokedAt"].map { key[$0]?.string ?? "" })
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/admin/v1/service-keys") }
 }
 
-struct KeyRevoke: Command {
+struct KeyRevoke: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -75,10 +67,8 @@ struct KeyRevoke: Command {
         [.positional(\.id, "id", help: "The key's id, as 'carrel key list' shows it.")]
         + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        _ = try await HomeClient(options).call(.delete, "/admin/v1/service-keys/\(PercentEncoding.encode(id))")
+        _ = try await call(.delete, "/admin/v1/service-keys/\(PercentEncoding.encode(id))")
         console.note("revoked")
     }
 }

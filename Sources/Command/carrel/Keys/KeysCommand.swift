@@ -17,17 +17,14 @@ struct KeysCommand: Command {
     ]
 }
 
-struct KeysShow: Command {
+struct KeysShow: HomeCommand {
     var options = HomeOptions()
 
     static let name = "show"
     static let abstract = "Show which version of the master key wraps new keys."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/master-key")
+        let answer = try await call(.get, "/admin/v1/master-key")
         if options.json { return console.print(answer) }
         console.print("master key \(answer["version"]?.int ?? 0)")
         if let added = answer["added"]?.int { console.print("added for the next rotation: \(added)") }
@@ -38,7 +35,7 @@ struct KeysShow: Command {
     }
 }
 
-struct KeysAdd: Command {
+struct KeysAdd: HomeCommand {
     var options = HomeOptions()
     var file: String?
 
@@ -60,8 +57,6 @@ struct KeysAdd: Command {
         [.option(\.file, "--from", value: "file", help: "A copy of the file master.key of another home; it must have mode 0600.")]
         + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let added = try await add()
         if options.json { return console.print(["added": .array(added.map { .integer($0) })]) }
@@ -72,12 +67,12 @@ struct KeysAdd: Command {
 
     private func add() async throws -> [Int] {
         let target = "/admin/v1/master-key/add"
-        guard let file else { return Self.versions(try await HomeClient(options).call(.post, target, [:])) }
+        guard let file else { return Self.versions(try await call(.post, target, [:])) }
         let home = try options.find()
         let copy = try MasterKeyring(file: file)
         if HomeClient.accepts(home.socketPath) {
             let body: JSON = ["keys": .string(copy.text), "file": .string(file)]
-            return Self.versions(try await HomeClient(options).call(.post, target, body))
+            return Self.versions(try await call(.post, target, body))
         }
         // A home that lacks a key does not open.
         let database = try await options.openDatabase()
@@ -89,7 +84,7 @@ struct KeysAdd: Command {
     private static func versions(_ answer: JSON) -> [Int] { (answer["added"]?.array ?? []).compactMap(\.int) }
 }
 
-struct KeysRotate: Command {
+struct KeysRotate: HomeCommand {
     var options = HomeOptions()
 
     static let name = "rotate"
@@ -99,18 +94,14 @@ struct KeysRotate: Command {
         After a leak, rotate twice. The next rotation finishes an interrupted one. On PostgreSQL the new key is the one that \
         'carrel keys add' added, and nothing changes while a node seen in the last minute lacks it.
         """
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/master-key/rotate")
-        if options.json { return console.print(answer) }
-        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys rewrapped")
+        let answer = try await call(.post, "/admin/v1/master-key/rotate")
+        show(answer, as: "master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys rewrapped", console)
     }
 }
 
-struct KeysRotateTickets: Command {
+struct KeysRotateTickets: HomeCommand {
     var options = HomeOptions()
     var atOnce = false
 
@@ -129,11 +120,9 @@ struct KeysRotateTickets: Command {
         [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which revokes every issued ticket.")]
         + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let target = "/admin/v1/ticket-key/rotate\(atOnce ? "?atOnce=true" : "")"
-        let answer = try await HomeClient(options).call(.post, target)
+        let answer = try await call(.post, target)
         if options.json { return console.print(answer) }
         let forgotten = answer["forgotten"]?.int ?? 0
         console.print("ticket secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
@@ -141,7 +130,7 @@ struct KeysRotateTickets: Command {
     }
 }
 
-struct KeysRotateCredentials: Command {
+struct KeysRotateCredentials: HomeCommand {
     var options = HomeOptions()
     var atOnce = false
 
@@ -159,18 +148,16 @@ struct KeysRotateCredentials: Command {
         [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which revokes all issued credentials.")]
         + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let target = "/admin/v1/credential-key/rotate\(atOnce ? "?atOnce=true" : "")"
-        let answer = try await HomeClient(options).call(.post, target)
+        let answer = try await call(.post, target)
         if options.json { return console.print(answer) }
         console.print("credential secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
         if atOnce { console.note("credentials issued earlier no longer work") }
     }
 }
 
-struct KeysRotateTokens: Command {
+struct KeysRotateTokens: HomeCommand {
     var options = HomeOptions()
     var atOnce = false
 
@@ -188,11 +175,9 @@ struct KeysRotateTokens: Command {
         [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which ends all issued tokens.")]
         + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let target = "/admin/v1/token-key/rotate\(atOnce ? "?atOnce=true" : "")"
-        let answer = try await HomeClient(options).call(.post, target)
+        let answer = try await call(.post, target)
         if options.json { return console.print(answer) }
         console.print("token secret \(answer["key"]?.int ?? 0) seals from \(answer["signsFrom"]?.string ?? "")")
         if atOnce { console.note("tokens issued earlier no longer work") }

@@ -18,24 +18,20 @@ struct PKICommand: Command {
     ]
 }
 
-struct PKIInit: Command {
+struct PKIInit: HomeCommand {
     var options = HomeOptions()
 
     static let name = "init"
     static let abstract = "Create a home with its certificate authority, and print the root's certificate."
     static let discussion = "An existing authority is left unchanged."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let answer = try await HomeClient(options, creating: console).call(.get, "/admin/v1/pki")
-        if options.json { return console.print(answer) }
-        console.print(answer["root"]?.string ?? "")
+        show(answer, as: answer["root"]?.string ?? "", console)
     }
 }
 
-struct PKIShow: Command {
+struct PKIShow: HomeCommand {
     var options = HomeOptions()
 
     static let name = "show"
@@ -43,19 +39,15 @@ struct PKIShow: Command {
     static let examples = [
         Example("carrel pki show --json | jq -r .root", "Prints the certificate of the root, which apps can pin.")
     ]
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/pki")
+        let answer = try await call(.get, "/admin/v1/pki")
         if options.json { return console.print(answer) }
-        var table = TextTable(["USE", "STATE", "ID", "FROM", "UNTIL"].map { TextTable.Column($0) })
-        for key in answer["keys"]?.array ?? [] {
-            let state = key["isCurrent"]?.bool == true ? "current" : "replaced"
-            table.add([key["use"]?.string ?? "", state] + ["id", "from", "until"].map { key[$0]?.string ?? "" })
-        }
-        console.print(table)
+        let columns: ListColumns = [
+            "USE": "use", "STATE": .text { $0["isCurrent"]?.bool == true ? "current" : "replaced" }, "ID": "id", "FROM": "from",
+            "UNTIL": "until",
+        ]
+        console.print(columns.table(answer["keys"]))
         console.print("SHA-256 fingerprint of the root: \(answer["rootFingerprint"]?.string ?? "")")
         console.print(
             "environment \(answer["environment"]?.string ?? ""), list of revocations \(answer["revocations"]?.int ?? 0)"
@@ -63,7 +55,7 @@ struct PKIShow: Command {
     }
 }
 
-struct PKIRotate: Command {
+struct PKIRotate: HomeCommand {
     var options = HomeOptions()
     var use = ""
 
@@ -77,11 +69,8 @@ struct PKIRotate: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.use, "use", help: "The key's use.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/rotate", ["use": .string(use)])
-        if options.json { return console.print(answer) }
-        console.print("\(use): new key \(answer["id"]?.string ?? "")")
+        let answer = try await call(.post, "/admin/v1/pki/rotate", ["use": .string(use)])
+        show(answer, as: "\(use): new key \(answer["id"]?.string ?? "")", console)
     }
 }

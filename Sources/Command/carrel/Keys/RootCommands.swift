@@ -6,7 +6,7 @@ import CarrelHTTP
 import CarrelJSON
 import Glibc
 
-struct PKIExportRoot: Command {
+struct PKIExportRoot: HomeCommand {
     var options = HomeOptions()
     var file = ""
     var isRemoved = false
@@ -31,8 +31,6 @@ struct PKIExportRoot: Command {
                 help: "Delete the root's private key from the database when the file can be read back."
             ),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard unsafe access(file, F_OK) != 0 else { throw UsageError(.badValue, "\(file) exists: name another file") }
@@ -62,7 +60,7 @@ struct PKIExportRoot: Command {
     }
 }
 
-struct PKIImportRoot: Command {
+struct PKIImportRoot: HomeCommand {
     var options = HomeOptions()
     var file = ""
 
@@ -77,8 +75,6 @@ struct PKIImportRoot: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.file, "file", help: "A file that 'pki export-root' wrote.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     /// The largest file, in bytes.
     static let limit = 65_536
 
@@ -86,7 +82,7 @@ struct PKIImportRoot: Command {
         let text = String(decoding: try SmallFile.read(file, limit: Self.limit), as: UTF8.self)
         let passphrase = try PasswordInput.read(console)
         let body: JSON = ["passphrase": .string(passphrase), "root": .string(text)]
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/pki/import-root", body)
+        let answer = try await call(.post, "/admin/v1/pki/import-root", body)
         if options.json { return console.print(answer) }
         let id = answer["id"]?.string ?? ""
         console.print(answer["changed"]?.bool == true ? "the root \(id) is in use" : "the root \(id) was here already")

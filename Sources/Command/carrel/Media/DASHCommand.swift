@@ -68,9 +68,7 @@ struct DASHPrint: Command {
         _ console: Console
     ) {
         console.print("\(mpd.kind.rawValue) MPD: \(mpd.periods.count) periods, \(streams.count) representations")
-        var table = TextTable(
-            ["PERIOD", "START", "REPRESENTATION", "BANDWIDTH", "WHAT", "SEGMENTS", "KEYS"].map { TextTable.Column($0) }
-        )
+        var table = TextTable(["PERIOD", "START", "REPRESENTATION", "BANDWIDTH", "WHAT", "SEGMENTS", "KEYS"])
         for (stream, _, range) in streams {
             let period = mpd.periods[stream.place.period]
             let size = stream.properties.width.flatMap { width in stream.properties.height.map { "\(width)x\($0) " } } ?? ""

@@ -16,7 +16,7 @@ struct DecryptCommand: Command {
     var requiresVerified = false
     var isForced = false
     var servers = StreamOptions()
-    var keys = ContentKeyOptions()
+    var keys = KeyOptions<GivenKeys>()
     var output = OutputOptions()
 
     static let name = "decrypt"

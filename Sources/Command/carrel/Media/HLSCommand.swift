@@ -73,10 +73,7 @@ struct HLSPrint: Command {
         console.print(
             "media playlist: \(playlist.segments.count) segments, target duration \(playlist.targetDuration) s, \(state)"
         )
-        var table = TextTable([
-            TextTable.Column("NUMBER"), TextTable.Column("START"), TextTable.Column("DURATION"), TextTable.Column("KEY"),
-            TextTable.Column("RANGE"), TextTable.Column("URL"),
-        ])
+        var table = TextTable(["NUMBER", "START", "DURATION", "KEY", "RANGE", "URL"])
         for (index, (segment, start)) in zip(playlist.segments, playlist.startTimes).enumerated() {
             let key = segment.keys.first.map(\.method.rawValue) ?? ""
             let range = segment.byteRange.map { "\($0.length)@\($0.offset)" } ?? ""
@@ -92,7 +89,7 @@ struct HLSPrint: Command {
 
     private static func list(_ playlist: MultivariantPlaylist, _ url: String?, _ console: Console) {
         console.print("multivariant playlist: \(playlist.variants.count) variants, \(playlist.renditions.count) renditions")
-        var table = TextTable(["KIND", "BANDWIDTH", "WHAT", "URL"].map { TextTable.Column($0) })
+        var table = TextTable(["KIND", "BANDWIDTH", "WHAT", "URL"])
         for variant in playlist.variants {
             let size = variant.resolution.map { "\($0.width)x\($0.height) " } ?? ""
             table.add([

@@ -13,10 +13,10 @@ enum ManifestFile {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: of the file; `-` for standard input.
+    ///   - path: the path of the file; `-` for standard input.
     ///   - limit: most bytes.
     /// - Returns: all of them.
-    /// - Throws: ``ManifestFailure`` when it cannot be read or is longer.
+    /// - Throws: ``ManifestFailure`` if it cannot be read or is longer.
     static func read(_ path: String, atMost limit: Int) throws(ManifestFailure) -> [UInt8] {
         let descriptor = unsafe path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }
@@ -42,7 +42,7 @@ enum ManifestFile {
     }
 }
 
-/// A file that cannot be read, or is not what it should be.
+/// The error for a file that cannot be read, or has the wrong format.
 struct ManifestFailure: ReportableError {
     let message: String
     let hint: String?

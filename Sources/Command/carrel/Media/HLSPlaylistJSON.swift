@@ -82,7 +82,7 @@ struct MediaPlaylistJSON {
         range.map { ["offset": .unsigned($0.offset), "length": .unsigned($0.length)] } ?? .null
     }
 
-    /// A key; its initialization vector only where the playlist has one.
+    /// A key; with its initialization vector only if the playlist has one.
     private func json(_ key: EncryptionKey) -> JSON { .key(key, resolve) }
 }
 

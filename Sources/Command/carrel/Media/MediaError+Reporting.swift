@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import CarrelBytes
 package import CarrelCommandLine
 package import CarrelMedia
 
-extension MediaError: ReportableError {
-    package var hint: String? {
+extension MediaErrorDomain: ReportableDomain {
+    package static func hint(_ code: MediaError.Code) -> String? {
         switch code {
         case .missingKey: "pass it with --key ID:KEY, or with --keys FILE; 'carrel media inspect' lists the key ids of a file"
         case .unsupported: "'carrel media inspect' tells how a file is protected"
@@ -13,7 +14,7 @@ extension MediaError: ReportableError {
         }
     }
 
-    package var exitStatus: ExitStatus {
+    package static func exitStatus(_ code: MediaError.Code) -> ExitStatus {
         switch code {
         case .malformed, .wrongKey, .unverifiedKey, .unsupported, .unaligned: .badInput
         case .missingKey, .refusedKey, .outputControl: .noPermission
@@ -25,7 +26,7 @@ extension MediaError: ReportableError {
     }
 }
 
-/// A media file that is not what its format says: the file, what is wrong, and at which byte.
+/// The error for a media file that violates its format: the file, the fault, and its offset.
 struct DamagedMedia: ReportableError {
     let path: String
     let what: String

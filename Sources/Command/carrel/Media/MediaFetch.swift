@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
@@ -10,7 +11,7 @@ struct MediaFetch: MediaHTTPClient {
     private let client: HTTPClient
 
     /// - Parameter url: the address that the user names.
-    /// - Throws: `unavailable` when it is malformed, or plain http to another machine.
+    /// - Throws: `unavailable` if it is malformed, or plain http to another machine.
     init(_ url: String) throws(MediaError) {
         guard let address = ServiceAddress(url) else { throw MediaError(.unavailable, "\(url) is not an address") }
         guard address.isTrustworthy else {

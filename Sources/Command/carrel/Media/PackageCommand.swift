@@ -7,7 +7,7 @@ import CarrelMedia
 import CarrelMediaPackaging
 import CarrelThreads
 
-/// The protection that `carrel package` gives.
+/// The protection applied by `carrel package`.
 enum PackageProtection: String, CaseIterable, Sendable, TextValue {
     case cenc, cbcs, cens, cbc1
     case aes128 = "aes-128"
@@ -24,7 +24,7 @@ struct PackageCommand: Command {
     var inputs: [String] = []
     var outputPath = ""
     var scheme = PackageProtection.none
-    var keys = PackagingKeyOptions()
+    var keys = KeyOptions<PackagingKeys>()
     var segmentDuration = Duration.seconds(4)
     var isSingleFile = false
     var isTransport = false
@@ -221,7 +221,7 @@ struct PackageCommand: Command {
         report(summary, options, inputs.warnings + summary.warnings, console)
     }
 
-    /// Each file as a DCF of its own.
+    /// Packages each file as a separate DCF.
     private func packageDCF(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) throws {
         guard let key = keys.video.first ?? keys.audio.first else {
             throw MediaError(.missingKey, "--scheme dcf encrypts, and no key is given")
@@ -242,7 +242,7 @@ struct PackageCommand: Command {
         var written: [JSON] = []
         for (number, reader) in readers.enumerated() {
             let name = Self.name(ofDCF: reader.path)
-            // each content has an id of its own, also under one key
+            // each content has a unique ID, even with the same key
             var content = contentID ?? "cid:\(key.id)"
             if readers.count > 1 { content += contentID == nil ? "-\(number + 1)" : "/\(name)" }
             let start = done

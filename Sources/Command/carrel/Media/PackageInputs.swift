@@ -8,7 +8,7 @@ import CarrelMediaPackaging
 import CarrelTimedText
 import CarrelTranscoding
 
-/// The files that `carrel package` reads, and what ffmpeg makes of those that are neither MP4 nor WebVTT.
+/// The inputs of `carrel package`, and the files that ffmpeg makes from inputs that are neither MP4 nor WebVTT.
 struct PackageInputs {
     /// Files with tracks.
     private(set) var sources: [PackagingSource] = []
@@ -22,7 +22,7 @@ struct PackageInputs {
         let number: Int
     }
 
-    /// The file whose subtitles are taken: bit rates of one film have the same ones.
+    /// The file whose subtitles are used: different bit rates of one film have the same subtitles.
     private var textFiles: [TextChoice: String] = [:]
     /// The first file with pictures, of which thumbnails are drawn.
     private var first: String?
@@ -41,10 +41,10 @@ struct PackageInputs {
     ///
     /// - Parameters:
     ///   - stream: the stream.
-    ///   - servers: how its servers may be asked.
+    ///   - servers: the options for requests to its servers.
     ///   - scratch: holds the copy.
-    ///   - folder: holds other copies for the time of the work.
-    ///   - console: shows what takes long.
+    ///   - folder: holds other copies while the command runs.
+    ///   - console: shows the progress of long steps.
     /// - Throws: ``SourceFailure``, and as ``add(_:named:_:_:)`` does.
     mutating func add(
         _ stream: StreamSource,
@@ -75,10 +75,10 @@ struct PackageInputs {
     ///
     /// - Parameters:
     ///   - path: an MP4, MOV or WebVTT file, or another that ffmpeg reads.
-    ///   - name: as messages name it.
+    ///   - name: its name in messages.
     ///   - folder: holds copies for the time of the work.
-    ///   - console: shows what takes long.
-    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` when a file is damaged.
+    ///   - console: shows the progress of long steps.
+    /// - Throws: `TranscodingError`, `MediaError`; `Malformed` if a file is damaged.
     mutating func add(_ path: String, named name: String, _ folder: PackageFolder, _ console: Console) async throws {
         let reader = try LocalFile(path)
         let beginning = try reader.read(0..<min(reader.length, 16))
@@ -129,7 +129,7 @@ struct PackageInputs {
     ///   - path: the file.
     ///   - tracks: the tracks of text of an MP4 file.
     ///   - streams: the streams of the file; nil lists them.
-    /// - Throws: what reading the file throws, except failures of ffmpeg.
+    /// - Throws: the errors of reading the file, except failures of ffmpeg.
     private mutating func addTexts(_ path: String, _ tracks: [MP4Track], _ streams: [FFmpegInput.Stream]?) throws {
         let input: FFmpegInput
         let all: [FFmpegInput.Stream]
@@ -178,12 +178,11 @@ struct PackageInputs {
         if first == nil, source.hasPictures { first = path }
     }
 
-    /// Draws thumbnails of the first file with pictures.
+    /// Renders thumbnails of the first file with video.
     ///
-    /// - Parameters:
-    ///   - interval: milliseconds between two pictures.
-    ///   - folder: gets them.
-    /// - Returns: the pictures; nil where no file has pictures.
+    /// - interval: milliseconds between two pictures.
+    ///   - folder: the destination.
+    /// - Returns: the thumbnails; nil if no file has video.
     /// - Throws: `TranscodingError`, `MediaError`.
     func thumbnails(every interval: Int64, to folder: PackageFolder) throws -> PackagedThumbnails? {
         guard let first else { return nil }
@@ -199,32 +198,11 @@ struct PackageInputs {
     }
 }
 
-/// A stream that is protected: the keys of `carrel package` are those of the package.
+/// The refusal of a protected stream: the keys of `carrel package` are for its output.
 private struct ProtectedInput: ReportableError {
     let name: String
 
     var message: String { "\(name) is protected, and only clear streams are packaged" }
     var hint: String? { "decrypt it first: carrel decrypt SOURCE --keys FILE -o clear.mp4" }
     var exitStatus: ExitStatus { .noPermission }
-}
-
-/// A file that ffmpeg does not read.
-struct UnreadableInput: ReportableError {
-    let path: String
-    let error: TranscodingError
-
-    var message: String {
-        switch error.code {
-        case .refused: "\(path) is neither MP4 nor WebVTT, and ffmpeg does not read it: \(error.message)"
-        default: "\(path) needs ffmpeg to be read: \(error.message)"
-        }
-    }
-    var hint: String? {
-        switch error.code {
-        case .notInstalled: "install the package ffmpeg"
-        case .notConfined: "use a kernel that has Landlock (Linux 5.13 or later, not switched off) and seccomp"
-        default: nil
-        }
-    }
-    var exitStatus: ExitStatus { error.code == .refused ? .badInput : .unavailable }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 import CarrelMedia
 import Glibc
 
@@ -10,7 +11,7 @@ final class ScratchFolder: Sendable {
     private let unfinished: UnfinishedOutput
 
     /// - Parameters:
-    ///   - place: the output; `-` for a folder among those of temporary files.
+    ///   - place: the output; `-` for a folder in the temporary directory.
     ///   - unfinished: removes the folder if a signal ends the process.
     /// - Throws: `unwritable`.
     init(near place: String, _ unfinished: UnfinishedOutput) throws(MediaError) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCommandLine
+import CarrelMediaSource
 import CarrelProxy
 
 /// A source that the proxy does not play, in the words of the command line.

@@ -6,20 +6,21 @@ import CarrelHLS
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelThreads
 import CarrelTranscoding
 
-/// The clear media of a stream, whole, in files of a folder: its variant of the highest bit rate, and the audio of that where it is apart.
+/// A complete clear copy of a stream in a folder: the variant with the highest bit rate, and its audio if that is separate.
 ///
-/// A session of the proxy reads the stream as a player would: manifests of every form, keys, and the checks of them are its own.
+/// A proxy session reads the stream as a player would, and handles all manifest formats, keys and key checks.
 struct StreamCopy: Sendable {
     /// The form of the files.
     enum Form {
         case transportStreams
         /// Fragmented MP4.
         case fragments
-        /// The content of a DCF as it is.
+        /// The content of a DCF, without conversion.
         case content
     }
 
@@ -28,7 +29,7 @@ struct StreamCopy: Sendable {
     private(set) var files: [String] = []
     /// Warnings about content that the files lack.
     private(set) var warnings: [String] = []
-    /// Whether the stream says that it is protected.
+    /// Whether the stream declares protection.
     private(set) var isProtected = false
     private let folder: ScratchFolder
     private let client = HTTPClient()
@@ -44,12 +45,12 @@ struct StreamCopy: Sendable {
     ///
     /// - Parameters:
     ///   - source: the stream.
-    ///   - servers: how servers may be asked.
+    ///   - servers: the options for requests to servers.
     ///   - keys: its keys.
     ///   - folder: gets the files.
     ///   - bar: shows the bytes.
     /// - Returns: the files.
-    /// - Throws: ``SourceFailure`` for what the session refuses; `unsupported` when it is live, or its parts have different forms.
+    /// - Throws: ``SourceFailure`` if the session refuses the stream; `unsupported` if it is live, or its parts differ in format.
     static func read(
         _ source: StreamSource,
         _ servers: StreamOptions,
@@ -73,7 +74,7 @@ struct StreamCopy: Sendable {
         } catch {
             await proxy.stop()
             if let error = error as? ProxyError { throw SourceFailure(error) }
-            // the listener knows why a request of this process failed
+            // the listener has the reason why a request of this process failed
             guard error is HTTPClientError || error is Refusal, let reason = failure.withLock({ $0 }) else { throw error }
             throw SourceFailure(reason)
         }
@@ -178,9 +179,9 @@ struct StreamCopy: Sendable {
     /// Writes the media as one file.
     ///
     /// - Parameters:
-    ///   - isTransport: whether it is a transport stream, and otherwise fragmented MP4; not asked of the content of a DCF.
-    ///   - body: gets the file as it comes.
-    /// - Throws: ``UnreadableInput`` when ffmpeg is missing; what `body` throws.
+    ///   - isTransport: whether it is a transport stream rather than fragmented MP4; ignored for the content of a DCF.
+    ///   - body: gets the bytes of the file in order.
+    /// - Throws: ``UnreadableInput`` if ffmpeg is missing; the errors of `body`.
     func write(isTransport: Bool, _ body: (RawSpan) throws -> Void) throws {
         if form == .content || isTransport && form == .transportStreams && files.count == 1 {
             let file = try LocalFile(files[0])

@@ -2,9 +2,10 @@
 
 import CarrelCommandLine
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 
-/// How servers of a stream may be asked.
+/// Options for requests to the servers of a stream.
 struct StreamOptions: ParameterGroup, Sendable {
     var allowsHTTP = false
     var allowsPrivateNetworks = false
@@ -36,7 +37,7 @@ struct StreamOptions: ParameterGroup, Sendable {
 }
 
 extension MediaSourceType {
-    /// - Parameter source: a path or an address, whose name tells the kind.
+    /// - Parameter source: a path or an address; its extension determines the kind.
     init(named source: String) {
         let path = source.lowercased().split(whereSeparator: { $0 == "?" || $0 == "#" }).first ?? ""
         self = path.hasSuffix(".mpd") ? .dash : path.hasSuffix(".m3u8") || path.hasSuffix(".m3u") ? .hls : .singleFile

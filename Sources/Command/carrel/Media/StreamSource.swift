@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 
-/// A stream where a command reads media: an address, a DASH manifest, or an HLS playlist.
+/// A stream as the input of a media command: an address, a DASH manifest, or an HLS playlist.
 struct StreamSource {
-    /// As the user names it.
+    /// The name as typed by the user.
     let place: String
     let type: MediaSourceType
-    /// Whether it is a media playlist of this machine, whose segments can be read without a session.
+    /// Whether it is a local media playlist, whose segments can be read without a session.
     let isLocalPlaylist: Bool
 
     /// The path or address in messages, without secrets.

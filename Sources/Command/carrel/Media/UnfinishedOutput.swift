@@ -37,7 +37,7 @@ final class UnfinishedOutput: Sendable {
         if isStopped { Self.remove(folder) }
     }
 
-    /// Waits for the end of the process where a signal came: the error that the missing folder leads to is not to be told.
+    /// Waits for the end of the process after a signal, so that errors caused by the removed folder are not reported.
     func settle() async {
         while state.withLock(\.isStopped) { try? await Task.sleep(for: .seconds(1)) }
     }

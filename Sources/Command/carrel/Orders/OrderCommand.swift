@@ -15,7 +15,7 @@ struct OrderCommand: Command {
     ]
 }
 
-struct OrderCreate: Command {
+struct OrderCreate: HomeCommand {
     var options = HomeOptions()
     var title: String?
     var isbn: String?
@@ -48,8 +48,6 @@ struct OrderCreate: Command {
             .option(\.end, "--end", help: "When it ends, such as 2026-12-24 or +14d; default: never. Required for a loan."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func validate() throws(UsageError) {
         if (title == nil) == (isbn == nil) {
             throw UsageError(.contradiction, "an order needs either --title or --isbn")
@@ -64,12 +62,12 @@ struct OrderCreate: Command {
         if let number { body["orderNumber"] = .string(number) }
         if let start { body["start"] = .string(start.description) }
         if let end { body["end"] = .string(end.written) }
-        let order = try await HomeClient(options).call(.post, "/v1/orders", .object(body))
+        let order = try await call(.post, "/v1/orders", .object(body))
         OrderText.print(order, options, console)
     }
 }
 
-struct OrderList: Command {
+struct OrderList: ListCommand {
     var options = HomeOptions()
     var account: String?
     var title: String?
@@ -88,26 +86,26 @@ struct OrderList: Command {
             .option(\.limit, "--limit", help: "Maximum number, up to 1000."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "orders"
+    static let columns: ListColumns = [
+        "ID": "id", "ACCOUNT": "account", "TITLE": "title", "KIND": "kind", "STATE": "state", "CREATED": "createdAt",
+    ]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         var query = "limit=\(limit)"
         if let account { query += "&account=\(PercentEncoding.encode(account))" }
         if let title { query += "&title=\(PercentEncoding.encode(title))" }
         if let number { query += "&orderNumber=\(PercentEncoding.encode(number))" }
         if let after { query += "&after=\(PercentEncoding.encode(after))" }
-        let answer = try await HomeClient(options).call(.get, "/v1/orders?\(query)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "ACCOUNT", "TITLE", "KIND", "STATE", "CREATED"].map { TextTable.Column($0) })
-        for order in answer["orders"]?.array ?? [] {
-            table.add(["id", "account", "title", "kind", "state", "createdAt"].map { order[$0]?.string ?? "" })
-        }
-        console.print(table)
-        if let next = answer["next"]?.string { console.note("there may be more: continue with --after \(next)") }
+        return try await call(.get, "/v1/orders?\(query)")
+    }
+
+    func hint(after answer: JSON) -> String? {
+        answer["next"]?.string.map { "there may be more: continue with --after \($0)" }
     }
 }
 
-struct OrderShow: Command {
+struct OrderShow: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -116,25 +114,24 @@ struct OrderShow: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let order = try await HomeClient(options).call(.get, "/v1/orders/\(PercentEncoding.encode(id))")
+        let order = try await call(.get, "/v1/orders/\(PercentEncoding.encode(id))")
         OrderText.print(order, options, console)
     }
 }
 
 /// The commands that end an order: they differ in a word.
-protocol OrderEnding: Command {
-    var options: HomeOptions { get set }
+protocol OrderEnding: HomeCommand {
     var id: String { get set }
 }
 
 extension OrderEnding {
-    var output: OutputOptions { options.output }
+    static var parameters: [Parameter<Self>] {
+        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
+    }
 
     func run(_ console: Console) async throws {
-        let order = try await HomeClient(options).call(.post, "/v1/orders/\(PercentEncoding.encode(id))/\(Self.name)")
+        let order = try await call(.post, "/v1/orders/\(PercentEncoding.encode(id))/\(Self.name)")
         OrderText.print(order, options, console)
     }
 }
@@ -144,8 +141,6 @@ struct OrderCancel: OrderEnding {
     var id = ""
     static let name = "cancel"
     static let abstract = "Cancel an order that has not been played or downloaded."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }
 
 struct OrderReturn: OrderEnding {
@@ -153,8 +148,6 @@ struct OrderReturn: OrderEnding {
     var id = ""
     static let name = "return"
     static let abstract = "Return a title before its end."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }
 
 struct OrderRevoke: OrderEnding {
@@ -162,15 +155,13 @@ struct OrderRevoke: OrderEnding {
     var id = ""
     static let name = "revoke"
     static let abstract = "Revoke an order: its key and segments stop immediately."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }
 
 /// An order as the command line shows it.
 enum OrderText {
     static func print(_ order: JSON, _ options: HomeOptions, _ console: Console) {
         if options.json { return console.print(order) }
-        var table = TextTable([.init("ORDER"), .init("")])
+        var table = TextTable(["ORDER", ""])
         for (label, member) in [
             ("order", "id"), ("number", "orderNumber"), ("account", "account"), ("title", "title"), ("kind", "kind"),
             ("state", "state"), ("start", "start"), ("end", "end"), ("playlist", "playlist"),

@@ -10,7 +10,7 @@ struct ContentKeyCommand: Command {
     static let subcommands: [any Command.Type] = [ContentKeyList.self, ContentKeyAdd.self, ContentKeyRemove.self]
 }
 
-struct ContentKeyAdd: Command {
+struct ContentKeyAdd: HomeCommand {
     var options = HomeOptions()
     var id = ""
     var owner: String?
@@ -32,44 +32,29 @@ struct ContentKeyAdd: Command {
             ),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let key = try PasswordInput.read(console)
         let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))"
         var body: JSONObject = ["key": .string(key)]
         body["owner"] = owner.map { .string($0) }
-        _ = try await HomeClient(options).call(.put, path, .object(body))
+        _ = try await call(.put, path, .object(body))
         if options.json { console.print(["kid": .string(id)]) }
     }
 }
 
-struct ContentKeyList: Command {
+struct ContentKeyList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the ids of the keys in the key store; the keys are never shown."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "keys"
+    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "OWNER": "owner"]
 
-    func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        var (keys, after): ([JSON], String?) = ([], nil)
-        repeat {
-            let page = after.map { "&after=\($0)" } ?? ""
-            let answer = try await client.call(.get, "/admin/v1/content-keys?limit=1000\(page)")
-            keys += answer["keys"]?.array ?? []
-            after = answer["next"]?.string
-        } while after != nil
-        if options.json { return console.print(["keys": .array(keys)]) }
-        var table = TextTable(["ID", "ADDED", "OWNER"].map { TextTable.Column($0) })
-        for key in keys { table.add(["kid", "createdAt", "owner"].map { key[$0]?.string ?? "" }) }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/content-keys", Self.rows) }
 }
 
-struct ContentKeyRemove: Command {
+struct ContentKeyRemove: HomeCommand {
     var options = HomeOptions()
     var id = ""
     var isForced = false
@@ -89,12 +74,10 @@ struct ContentKeyRemove: Command {
             .flag(\.isRevoked, "--revoke", help: "Also end the use of the key on devices."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let query = [isForced ? "force=true" : nil, isRevoked ? "revoke=true" : nil].compactMap(\.self).joined(separator: "&")
         let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))\(query.isEmpty ? "" : "?\(query)")"
-        _ = try await HomeClient(options).call(.delete, path)
+        _ = try await call(.delete, path)
         if options.json { console.print(["kid": .string(id)]) }
     }
 }

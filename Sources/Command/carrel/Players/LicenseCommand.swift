@@ -17,7 +17,7 @@ struct LicenseCommand: Command {
     ]
 }
 
-struct LicenseList: Command {
+struct LicenseList: ReaderCommand {
     var engine = ReaderEngine()
     var tag: String?
     var lcp = LicenseOptions()
@@ -29,8 +29,6 @@ struct LicenseList: Command {
         """
     static let parameters: [Parameter<Self>] =
         [.option(\.tag, "--tag", value: "text", help: "Only licenses with this tag.")] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let tag = tag
@@ -56,7 +54,7 @@ struct LicenseList: Command {
             }
             return console.print(["licenses": .array(own + others)])
         }
-        var table = TextTable(["ID", "CONTENT", "UNTIL", "PLAYS", "TAG"].map { TextTable.Column($0) })
+        var table = TextTable(["ID", "CONTENT", "UNTIL", "PLAYS", "TAG"])
         for license in licenses {
             let until = revoked.contains(license.id) ? "revoked" : license.expiresAt?.description ?? "no end"
             table.add([license.id, license.contentIDs.first ?? "", until, String(license.plays), license.tag])
@@ -65,7 +63,7 @@ struct LicenseList: Command {
         console.print(table)
     }
 
-    /// The ids of revoked licenses; a warning where the player's file cannot tell, as the list is of use all the same.
+    /// The IDs of revoked licenses; only a warning if the player's file cannot be read, because the list is still useful.
     private static func revoked(_ licenses: [StoredLicense], _ engine: PlayerEngine, _ console: Console) async -> Set<String> {
         do throws(PlayerError) {
             return try await engine.revokedLicenses(of: licenses.map(\.id))
@@ -88,7 +86,7 @@ struct LicenseList: Command {
     }
 }
 
-struct LicenseShow: Command {
+struct LicenseShow: ReaderCommand {
     var engine = ReaderEngine()
     var license = ""
 
@@ -96,8 +94,6 @@ struct LicenseShow: Command {
     static let abstract = "Show a license as JSON; its keys are left out."
     static let parameters: [Parameter<Self>] =
         [.positional(\.license, "id", help: "The license's id.")] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let license = license
@@ -114,7 +110,7 @@ struct LicenseShow: Command {
     }
 }
 
-struct LicenseEvaluate: Command {
+struct LicenseEvaluate: ReaderCommand {
     var engine = ReaderEngine()
     var content = ""
     var action = LicenseAction.play
@@ -136,8 +132,6 @@ struct LicenseEvaluate: Command {
                 help: "For content that leaves the player as plain bytes, such as DCF files and books."
             ),
         ] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let (content, action, needsOpenOutput) = (content, action, needsOpenOutput)
@@ -161,7 +155,7 @@ struct LicenseEvaluate: Command {
     }
 }
 
-struct LicenseRenew: Command {
+struct LicenseRenew: ReaderCommand {
     var engine = ReaderEngine()
     var license = ""
 
@@ -169,8 +163,6 @@ struct LicenseRenew: Command {
     static let abstract = "Renew a license, and tell the service how often it was played."
     static let parameters: [Parameter<Self>] =
         [.positional(\.license, "id", help: "The license's id.")] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let license = license
@@ -182,7 +174,7 @@ struct LicenseRenew: Command {
     }
 }
 
-struct LicenseRelease: Command {
+struct LicenseRelease: ReaderCommand {
     var engine = ReaderEngine()
     var license = ""
 
@@ -192,8 +184,6 @@ struct LicenseRelease: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.license, "id", help: "The license's id.")] + Parameter.group(\.engine)
 
-    var output: OutputOptions { engine.output }
-
     func run(_ console: Console) async throws {
         let license = license
         let isKnown = try await engine.use(console) { try await $0.release(license) }
@@ -202,7 +192,7 @@ struct LicenseRelease: Command {
     }
 }
 
-struct LicenseRemove: Command {
+struct LicenseRemove: ReaderCommand {
     var engine = ReaderEngine()
     var license: String?
     var removesExpired = false
@@ -214,8 +204,6 @@ struct LicenseRemove: Command {
             .positional(\.license, "id", help: "The license's id."),
             .flag(\.removesExpired, "--expired", help: "Remove all licenses that have ended or were revoked."),
         ] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         guard (license != nil) != removesExpired else {

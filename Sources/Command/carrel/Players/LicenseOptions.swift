@@ -66,7 +66,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
     /// The client for addresses in licenses; nil: public addresses only.
     var client: HTTPClient? { allowsPrivateNetworks ? HTTPClient() : nil }
 
-    /// Readium LCP with what this user remembers of it. Nothing is written before a publication is opened that LCP protects.
+    /// Readium LCP with this user's stored state. Nothing is written before a publication protected by LCP is opened.
     func service() throws -> LCPService {
         var configuration = LCPService.Configuration()
         configuration.profiles = try profiles()
@@ -78,7 +78,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// The vault of this device's player, or of the one to come.
+    /// The vault of this device's player, existing or to be created.
     private static func vault() async throws -> Vault {
         let folder = ReaderFolder(home: ReaderFolder.variable("CARREL_READER_HOME"))
         let kind = ReaderFolder.variable("CARREL_VAULT").flatMap { VaultKind(rawValue: $0) }
@@ -97,6 +97,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
         return (state.hasPrefix("/") ? state : "\(value("HOME"))/.local/state") + "/carrel/licenses.sqlite"
     }
 
+    /// Reads a license file.
+    ///
     /// - Throws: ``UnreadableFile``.
     static func read(_ path: String, atMost limit: Int) throws -> [UInt8] {
         guard let stream = unsafe fopen(path, "rbe") else { throw UnreadableFile(path: path) }

@@ -6,7 +6,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 
-struct PlayerCertify: Command {
+struct PlayerCertify: HomeCommand {
     var options = HomeOptions()
     var request = ""
     var account: String?
@@ -30,8 +30,6 @@ struct PlayerCertify: Command {
             ),
             .option(\.account, "--account", value: "name", help: "Link the device to an account."),
         ] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let bytes = try SmallFile.read(request, limit: 32_768)

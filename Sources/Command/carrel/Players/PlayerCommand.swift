@@ -14,7 +14,7 @@ struct PlayerCommand: Command {
     ]
 }
 
-struct PlayerList: Command {
+struct PlayerList: ListCommand {
     var options = HomeOptions()
     var account: String?
 
@@ -23,23 +23,19 @@ struct PlayerList: Command {
     static let parameters: [Parameter<Self>] =
         [.option(\.account, "--account", value: "name", help: "Only those of an account.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "players"
+    static let columns: ListColumns = [
+        "ID": "id", "STATE": "state", "LEVEL": "level", "APP": "app", "NAME": "name", "ACCOUNT": "account", "SINCE": "createdAt",
+        "UNTIL": "expiresAt",
+    ]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         let query = account.map { "?account=\(PercentEncoding.encode($0))" } ?? ""
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/players\(query)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "STATE", "LEVEL", "APP", "NAME", "ACCOUNT", "SINCE", "UNTIL"].map { TextTable.Column($0) })
-        for player in answer["players"]?.array ?? [] {
-            table.add(
-                ["id", "state", "level", "app", "name", "account", "createdAt", "expiresAt"].map { player[$0]?.string ?? "" }
-            )
-        }
-        console.print(table)
+        return try await call(.get, "/admin/v1/players\(query)")
     }
 }
 
-struct PlayerShow: Command {
+struct PlayerShow: HomeCommand {
     var options = HomeOptions()
     var player = ""
 
@@ -48,16 +44,13 @@ struct PlayerShow: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.player, "id", help: "The player's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        console.print(try await HomeClient(options).call(.get, "/admin/v1/players/\(PercentEncoding.encode(player))"))
+        console.print(try await call(.get, "/admin/v1/players/\(PercentEncoding.encode(player))"))
     }
 }
 
 /// A change of a player's state.
-private protocol PlayerChange: Command {
-    var options: HomeOptions { get set }
+private protocol PlayerChange: HomeCommand {
     var player: String { get set }
 }
 
@@ -66,13 +59,10 @@ extension PlayerChange {
         [.positional(\.player, "id", help: "The player's id, as 'player list' shows it.")] + Parameter.group(\.options)
     }
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let path = "/admin/v1/players/\(PercentEncoding.encode(player))/\(Self.name)"
-        let answer = try await HomeClient(options).call(.post, path)
-        if options.json { return console.print(answer) }
-        console.print("\(player): \(answer["state"]?.string ?? "")")
+        let answer = try await call(.post, path)
+        show(answer, as: "\(player): \(answer["state"]?.string ?? "")", console)
     }
 }
 
@@ -100,7 +90,7 @@ struct PlayerRevoke: PlayerChange {
     static let abstract = "Revoke a player for good: its copy of the app needs new keys."
 }
 
-struct PlayerLicenses: Command {
+struct PlayerLicenses: ListCommand {
     var options = HomeOptions()
     var player: String?
 
@@ -109,21 +99,18 @@ struct PlayerLicenses: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.player, "id", help: "Only those of a player.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "licenses"
+    static let columns: ListColumns = [
+        "ID": "id", "CONTENT": "contentId", "SESSION": "session", "ISSUED": "issuedAt", "ENDED": "endedAt",
+    ]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         let query = player.map { "?player=\(PercentEncoding.encode($0))" } ?? ""
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/licenses\(query)")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "CONTENT", "SESSION", "ISSUED", "ENDED"].map { TextTable.Column($0) })
-        for license in answer["licenses"]?.array ?? [] {
-            table.add(["id", "contentId", "session", "issuedAt", "endedAt"].map { license[$0]?.string ?? "" })
-        }
-        console.print(table)
+        return try await call(.get, "/admin/v1/licenses\(query)")
     }
 }
 
-struct PlayerRevokeLicense: Command {
+struct PlayerRevokeLicense: HomeCommand {
     var options = HomeOptions()
     var license = ""
 
@@ -132,12 +119,9 @@ struct PlayerRevokeLicense: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.license, "id", help: "The license's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let path = "/admin/v1/licenses/\(PercentEncoding.encode(license))/revoke"
-        let answer = try await HomeClient(options).call(.post, path)
-        if options.json { return console.print(answer) }
-        console.print("\(license): revoked")
+        let answer = try await call(.post, path)
+        show(answer, as: "\(license): revoked", console)
     }
 }

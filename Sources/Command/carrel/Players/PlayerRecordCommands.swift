@@ -4,7 +4,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
 
-struct PlayerRedemptions: Command {
+struct PlayerRedemptions: ListCommand {
     var options = HomeOptions()
     var player = ""
 
@@ -13,21 +13,16 @@ struct PlayerRedemptions: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.player, "id", help: "The player's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "redemptions"
+    static let columns: ListColumns = ["TIME": "time", "CONTENT": "contentId", "LICENSE": "license", "COOKIE": "cookie"]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         let path = "/admin/v1/players/\(PercentEncoding.encode(player))/redemptions"
-        let answer = try await HomeClient(options).call(.get, path)
-        if options.json { return console.print(answer) }
-        var table = TextTable(["TIME", "CONTENT", "LICENSE", "COOKIE"].map { TextTable.Column($0) })
-        for record in answer["redemptions"]?.array ?? [] {
-            table.add(["time", "contentId", "license", "cookie"].map { record[$0]?.string ?? "" })
-        }
-        console.print(table)
+        return try await call(.get, path)
     }
 }
 
-struct PlayerDenials: Command {
+struct PlayerDenials: ListCommand {
     var options = HomeOptions()
     var player = ""
 
@@ -36,34 +31,24 @@ struct PlayerDenials: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.player, "id", help: "The player's id.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "denials"
+    static let columns: ListColumns = ["TIME": "at", "CODE": "code", "MEANING": "explanation"]
 
-    func run(_ console: Console) async throws {
+    func list() async throws -> JSON {
         let path = "/admin/v1/players/\(PercentEncoding.encode(player))/denials"
-        let answer = try await HomeClient(options).call(.get, path)
-        if options.json { return console.print(answer) }
-        var table = TextTable(["TIME", "CODE", "MEANING"].map { TextTable.Column($0) })
-        for denial in answer["denials"]?.array ?? [] {
-            table.add(["at", "code", "explanation"].map { denial[$0]?.string ?? "" })
-        }
-        console.print(table)
+        return try await call(.get, path)
     }
 }
 
-struct PlayerStreams: Command {
+struct PlayerStreams: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "streams"
     static let abstract = "Count the streams of an account: listeners and licenses."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let answer = try await client.call(.get, try await client.accountPath(account) + "/streams")
+        let answer = try await call(.get, "/streams", account: account)
         if options.json { return console.print(answer) }
         let (held, limit) = (answer["held"]?.int ?? 0, answer["limit"]?.int ?? 0)
         let wait = answer["retryAfter"]?.int.map { "; the first place is free in \($0) s" } ?? ""

@@ -28,10 +28,10 @@ struct ReaderEngine: ParameterGroup, Sendable {
     /// Opens the player, runs a closure, and closes the player.
     ///
     /// - Parameters:
-    ///   - console: asks for a passphrase, and shows the trace.
-    ///   - body: the work.
+    ///   - console: prompts for a passphrase, and shows the trace.
+    ///   - body: the operation.
     /// - Returns: the result of `body`.
-    /// - Throws: ``NotPersonalized`` in a folder without a player; what `body` throws.
+    /// - Throws: ``NotPersonalized`` in a folder without a player; the errors of `body`.
     func use<Value>(_ console: Console, _ body: (PlayerEngine) async throws -> Value) async throws -> Value {
         let path = try folder.path()
         guard try PlayerEngine.identity(of: path) != nil else { throw NotPersonalized(folder: path) }
@@ -49,6 +49,15 @@ struct ReaderEngine: ParameterGroup, Sendable {
             throw error
         }
     }
+}
+
+/// A command with the player of this device.
+protocol ReaderCommand: Command {
+    var engine: ReaderEngine { get set }
+}
+
+extension ReaderCommand {
+    var output: OutputOptions { engine.output }
 }
 
 /// Writes what a player does, with the time since the start.

@@ -24,7 +24,7 @@ struct ReaderFolder: ParameterGroup, Sendable {
 
     var json: Bool { output.json }
 
-    /// The folder of the player: its path, whether or not it is there.
+    /// The path of the player's folder, whether or not it exists.
     func path() throws(UsageError) -> String {
         if let home { return "\(home)/reader" }
         if let state = Self.variable("XDG_STATE_HOME"), state.hasPrefix("/") { return "\(state)/carrel/reader" }
@@ -32,7 +32,7 @@ struct ReaderFolder: ParameterGroup, Sendable {
         return "\(user)/.local/state/carrel/reader"
     }
 
-    /// The folder of the player, created where it is missing; closed to other users.
+    /// Returns the player's folder, and creates it if it is missing; other users have no access.
     func make() throws -> String {
         let path = try path()
         var part = path.hasPrefix("/") ? "" : "."

@@ -3,12 +3,12 @@
 import CarrelCommandLine
 import Glibc
 
-/// A small file that a command is given, or standard input.
+/// Reads a small input file, or standard input.
 enum SmallFile {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: of the file; `-` reads standard input.
+    ///   - path: the path of the file; `-` reads standard input.
     ///   - limit: its largest size in bytes.
     /// - Returns: its bytes.
     /// - Throws: ``SmallFileProblem``.

@@ -146,7 +146,7 @@ struct CommunicationKeyCommand: Command {
     ]
 }
 
-struct CommunicationKeyAdd: Command {
+struct CommunicationKeyAdd: HomeCommand {
     var options = HomeOptions()
     var id = ""
     var owner: String?
@@ -168,40 +168,33 @@ struct CommunicationKeyAdd: Command {
             ),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let key = try PasswordInput.read(console)
         let path = "/admin/v1/communication-keys/\(PercentEncoding.encode(id))"
         var body: JSONObject = ["key": .string(key)]
         body["owner"] = owner.map { .string($0) }
-        _ = try await HomeClient(options).call(.put, path, .object(body))
+        _ = try await call(.put, path, .object(body))
         if options.json { console.print(["id": .string(id)]) }
     }
 }
 
-struct CommunicationKeyList: Command {
+struct CommunicationKeyList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List the keys, those of the server first, then by age."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "keys"
+    static let columns: ListColumns = [
+        "ID": "id",
+        "OWNER": .text { $0["isOwn"]?.bool == true ? "this server" : $0["owner"]?.string ?? "another system" },
+        "ADDED": "createdAt",
+    ]
 
-    func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/communication-keys")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["ID", "OWNER", "ADDED"].map { TextTable.Column($0) })
-        for key in answer["keys"]?.array ?? [] {
-            let owner = key["isOwn"]?.bool == true ? "this server" : key["owner"]?.string ?? "another system"
-            table.add([key["id"]?.string ?? "", owner, key["createdAt"]?.string ?? ""])
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/admin/v1/communication-keys") }
 }
 
-struct CommunicationKeyRemove: Command {
+struct CommunicationKeyRemove: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -211,10 +204,8 @@ struct CommunicationKeyRemove: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The key's id, as 'communication-key list' shows it.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        _ = try await HomeClient(options).call(.delete, "/admin/v1/communication-keys/\(PercentEncoding.encode(id))")
+        _ = try await call(.delete, "/admin/v1/communication-keys/\(PercentEncoding.encode(id))")
         if options.json { console.print(["id": .string(id)]) }
     }
 }

@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelPlayer
 import Glibc
 
-struct TokenRedeem: Command {
+struct TokenRedeem: ReaderCommand {
     var engine = ReaderEngine()
     var token = ""
     var tag = ""
@@ -33,8 +33,6 @@ struct TokenRedeem: Command {
                 help: "Of several licenses for one content, the one with the greatest priority is used."
             ),
         ] + Parameter.group(\.engine)
-
-    var output: OutputOptions { engine.output }
 
     func run(_ console: Console) async throws {
         let text = try TokenText.read(token)
@@ -95,7 +93,7 @@ struct TokenShow: Command {
     }
 }
 
-/// A token as it was given: itself, the name of a file, or standard input.
+/// Reads a token argument: the token itself, the name of a file, or standard input.
 enum TokenText {
     static func read(_ argument: String) throws -> String {
         if argument == "-" { return try file("/dev/stdin") }

@@ -12,7 +12,7 @@ import Glibc
 
 extension VaultKind: TextValue {}
 
-/// Which vault keeps a player's keys, and what opens it.
+/// Options for the vault with a player's keys, and how it is opened.
 struct VaultOptions: ParameterGroup, Sendable {
     var kind: VaultKind?
 
@@ -38,19 +38,19 @@ struct VaultOptions: ParameterGroup, Sendable {
     private static let tokenVariable = "CARREL_PKCS11_TOKEN"
     private static let pinVariable = "CARREL_PKCS11_PIN"
 
-    /// Opens the vault of a player, or makes the first one.
+    /// Opens the vault of a player, or creates it.
     ///
     /// - Parameters:
-    ///   - folder: of the player.
-    ///   - console: shows that a passphrase is wanted; nil writes that to standard error.
+    ///   - folder: the player's folder.
+    ///   - console: shows the passphrase prompt; nil writes it to standard error.
     /// - Returns: the vault.
-    /// - Throws: ``VaultProblem`` without a passphrase; what the vault throws.
+    /// - Throws: ``VaultProblem`` without a passphrase; the errors of the vault.
     func open(in folder: String, _ console: Console?) async throws -> Vault {
         // The passphrase is in this process's environment.
         clinux_forbid_dumps()
         let known = try PlayerEngine.vaultKind(of: folder)
         let place = "\(folder)/vault"
-        // A vault without a player is one of a first start that failed, or one that seals other files of the reader.
+        // A vault without a player is left from a failed first start, or seals other files of the reader.
         let found = try known ?? Vault.kind(inFolder: place) ?? Self.recorded(in: folder)
         if let found, let kind, found != kind {
             throw UsageError(
@@ -70,7 +70,7 @@ struct VaultOptions: ParameterGroup, Sendable {
         return vault
     }
 
-    /// The kind of vault that was taken for a folder without a player; a token leaves no file of its own.
+    /// The recorded kind of vault for a folder without a player, because a token leaves no file.
     private static func recorded(in folder: String) throws -> VaultKind? {
         let path = "\(folder)/vault-kind"
         guard unsafe access(path, F_OK) == 0 else { return nil }
@@ -99,7 +99,7 @@ struct VaultOptions: ParameterGroup, Sendable {
 
     private static var tpm: String { ReaderFolder.variable(tpmVariable) ?? "device:/dev/tpmrm0" }
 
-    /// The first vault that answers: TPM, the token that the environment names, keyring, file.
+    /// The first available vault: TPM, the token named by the environment, keyring, file.
     private static func first(_ place: String, _ console: Console?) async throws -> Vault {
         let hasTPM = unsafe access("/dev/tpmrm0", F_OK) == 0
         var kinds: [VaultKind] = hasTPM || ReaderFolder.variable(tpmVariable) != nil ? [.tpm] : []
@@ -130,7 +130,7 @@ struct VaultOptions: ParameterGroup, Sendable {
     }
 }
 
-/// A file vault needs a passphrase, and there is no terminal to ask on.
+/// The error for a file vault that needs a passphrase without a terminal.
 private struct VaultProblem: ReportableError {
     var message: String { "the vault needs a passphrase" }
     var hint: String? { "set \(VaultOptions.passphraseVariable), or run this command on a terminal" }

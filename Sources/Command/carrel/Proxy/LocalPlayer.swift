@@ -8,12 +8,12 @@ import Glibc
 struct LocalPlayer: Sendable {
     private let programs: [String]
 
-    /// - Parameter name: a program; nil for the first known one that is installed.
+    /// - Parameter name: a program; nil for the first known program that is installed.
     init(named name: String?) {
         programs = name.map { [$0] } ?? ["mpv", "ffplay", "vlc", "chromium"]
     }
 
-    /// Whether one of the programs is there.
+    /// Whether one of the programs is installed.
     var isInstalled: Bool {
         let folders = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
         return programs.contains { program in
@@ -54,7 +54,7 @@ struct LocalPlayer: Sendable {
         ["chromium", "chromium-browser", "google-chrome"].contains(name(program))
     }
 
-    /// A new folder for a browser: one that runs already would take the page, and the one started here would end.
+    /// A new profile folder for a browser: otherwise a running browser would open the page, and the new process would exit.
     private static func newProfile() -> String? {
         let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
         let path = unsafe strdup("\(folder)/carrel-player-XXXXXX")
@@ -72,12 +72,12 @@ struct LocalPlayer: Sendable {
         }
     }
 
-    /// Starts a player; nil when there is none of that name.
+    /// Starts a player; nil if there is none of that name.
     private static func start(_ program: String, _ url: String, page: String, _ profile: String?) -> Int32? {
         var input: String?
         let arguments: [String]
         switch name(program) {
-        // the address goes to standard input, where no command line shows it
+        // the address is passed on standard input, so that no command line shows it
         case "mpv": (arguments, input) = (["--playlist=-", "--really-quiet"], url + "\n")
         case "ffplay": arguments = ["-autoexit", "-loglevel", "warning", url]
         case "vlc", "cvlc": arguments = ["--play-and-exit", "--quiet", url]
@@ -101,7 +101,7 @@ struct LocalPlayer: Sendable {
         return unsafe clinux_spawn(&pid, &words, environ, nil, [ends[0], STDERR_FILENO, STDERR_FILENO]) == 0 ? pid : nil
     }
 
-    /// Whether standard input is a pipe, whose end ends the command.
+    /// Whether standard input is a pipe, which ends the command when it is closed.
     static var inputIsPipe: Bool {
         var status = stat()
         return unsafe fstat(STDIN_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)

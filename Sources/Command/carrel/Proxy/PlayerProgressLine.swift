@@ -3,7 +3,7 @@
 import CarrelCommandLine
 import CarrelProxy
 
-/// A line on a terminal that shows how far the player has come: what it has in its buffer, what was sent, the bit rate and the last segment.
+/// A line on a terminal with the player's progress: buffered time, bytes sent, bit rate and last segment.
 struct PlayerProgressLine: Sendable {
     private let line: LiveLine
     private let session: PlaylistProxy.Session
@@ -14,7 +14,7 @@ struct PlayerProgressLine: Sendable {
     init(_ console: Console, _ session: PlaylistProxy.Session) {
         line = LiveLine(console)
         self.session = session
-        // counts from here on
+        // start counting here
         if line.isShown { _ = session.progress() }
     }
 
@@ -45,7 +45,7 @@ struct PlayerProgressLine: Sendable {
         return parts
     }
 
-    /// As a clock shows it: `0:05`, `12:34`, `1:02:03`.
+    /// A duration in clock format: `0:05`, `12:34`, `1:02:03`.
     private static func clock(_ duration: Duration) -> String {
         let seconds = Int((duration / .seconds(1)).rounded())
         let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelRights
 import CarrelBytes
 import CarrelCrypto
 import CarrelMedia
+import CarrelMediaSource
 import CarrelPlayer
 import CarrelProxy
+import CarrelRights
 import CarrelThreads
 
-/// Redeems the tokens of MS3 addresses by the player of this device, whose license decides over every key.
+/// Redeems the tokens of MS3 addresses with the player of this device, whose license controls every key.
 struct PlayerRights: RightsSource {
     private let engine: PlayerEngine
 
@@ -97,7 +98,7 @@ private struct LicensedKeys: ContentKeySource {
             }
             return content == session.contentID ? only : nil
         case .group, .address: return nil
-        // the format of the file does not say which content it is; the address of the license does
+        // the file format does not identify its content; the license address does
         case .track: return only
         @unknown default: return nil
         }

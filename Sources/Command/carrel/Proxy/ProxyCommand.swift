@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelJSON
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 import CarrelReader
 import CarrelThreads
@@ -21,17 +22,21 @@ struct ProxyCommand: Command {
     }
 
     enum RuleSet: String, CaseIterable, Sendable, TextValue {
-        case seed, rfc
+        case compatible, rfc
+
+        static let earlierNames = ["seed": compatible]
     }
 
     enum PolicyName: String, CaseIterable, Sendable, TextValue {
-        case seed, usual, open
+        case compatible, usual, open
+
+        static let earlierNames = ["seed": compatible]
     }
 
     var source = ""
     var kind = SourceKind.auto
     var form = OutputForm.ts
-    var rules = RuleSet.seed
+    var rules = RuleSet.compatible
     var policy = PolicyName.usual
     var language: String?
     var demuxesAudio = false
@@ -44,7 +49,7 @@ struct ProxyCommand: Command {
     var subtitles: String?
     var subtitleLanguage = "und"
     var servers = StreamOptions()
-    var keys = ContentKeyOptions()
+    var keys = KeyOptions<GivenKeys>()
     var reader = ReaderFolder()
     var vault = VaultOptions()
 
@@ -84,7 +89,7 @@ struct ProxyCommand: Command {
             \.policy,
             "--policy",
             value: "policy",
-            help: "Which sources are taken: seed takes what the compatible system takes, open takes clear content too."
+            help: "Which sources are taken: compatible takes what the compatible system takes, open takes clear content too."
         ),
         .flag(\.demuxesAudio, "--demux-audio", help: "Send audio beside the pictures."),
         .flag(\.encryptsOutput, "--encrypt-output", help: "Send segments as AES-128 under a key of the session."),
@@ -130,7 +135,7 @@ struct ProxyCommand: Command {
         if plays, !LocalPlayer(named: player).isInstalled { throw PlayerFailure(status: 127, program: player) }
         let source = source == "-" ? try SourceLine.read() : source
         guard MS3URL.seems(source) else { return try await serve(source, nil, console) }
-        // a malformed address is told before a passphrase is asked for
+        // report a malformed address before prompting for a passphrase
         _ = try MS3URL(source)
         let engine = ReaderEngine(folder: reader, vault: vault)
         try await engine.use(console) { try await serve(source, PlayerRights($0), console) }
@@ -186,7 +191,7 @@ struct ProxyCommand: Command {
     /// How long the address waits for the check of its source.
     private static let patience = Duration.seconds(3)
 
-    /// Checks the source, prints the address, and serves until a signal, the end of the input or that of the player.
+    /// Checks the source, prints the address, and serves until a signal, the end of the input, or the player's exit.
     ///
     /// A thread that waits for a signal or for input ends with the process.
     private func serve(
@@ -291,10 +296,10 @@ struct ProxyCommand: Command {
         var options = ProxyOptions()
         options.output = form == .fmp4 ? .fragments : .transportStream
         options.allowsFragments = form == .auto
-        options.rules = rules == .seed ? .seed : .rfc
+        options.rules = rules == .compatible ? .compatible : .rfc
         options.policy =
             switch policy {
-            case .seed: .seed
+            case .compatible: .compatible
             case .usual: .usual
             case .open: .open
             }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelCommandLine
-package import CarrelProxy
+package import CarrelMediaSource
+import CarrelProxy
 
 extension ProxyError: ReportableError {
     package var hint: String? { recommendation }

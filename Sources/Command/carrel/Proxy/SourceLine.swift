@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelProxy
 import Glibc
 
@@ -10,7 +10,7 @@ enum SourceLine {
     /// Bytes of a line, at most.
     private static let limit = 16_384
 
-    /// Reads the first line of standard input, and nothing behind it, whose end ends the command.
+    /// Reads the first line of standard input, and nothing after it: the end of the input ends the command.
     ///
     /// - Returns: the line without white space around it.
     /// - Throws: `UsageError` for an empty or a long line, and for other bytes than text.
@@ -31,7 +31,7 @@ enum SourceLine {
         return text
     }
 
-    /// A file beside the source as the proxy takes it: an address as it is, a file by its whole path.
+    /// A separate file in the form that the proxy takes: an address unchanged, a file by its absolute path.
     static func resolved(_ name: String) throws(UsageError) -> String {
         let start = name.prefix(8).lowercased()
         guard !start.hasPrefix("http://"), !start.hasPrefix("https://") else { return name }

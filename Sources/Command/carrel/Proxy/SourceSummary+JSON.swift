@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelJSON
+import CarrelMediaSource
 import CarrelProxy
 
 extension SourceSummary {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCommandLine
+import CarrelMediaSource
 import CarrelProxy
 
-/// A track as a person names it: by its place among those of its kind, from 0, or by its id.
+/// A track as named by a user: by its index among tracks of its kind, from 0, or by its ID.
 struct TrackName: TextValue, Equatable {
     static let valueName = "track"
 

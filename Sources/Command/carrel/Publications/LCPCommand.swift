@@ -96,7 +96,7 @@ struct LCPCheck: Command {
         if output.json {
             console.print(["isCompliant": .bool(failures == 0), "checks": .array(checks.map(Self.json))])
         } else {
-            var table = TextTable(["CHECK", "RESULT", "WHY"].map { TextTable.Column($0) })
+            var table = TextTable(["CHECK", "RESULT", "WHY"])
             for check in checks {
                 let (result, reason) = Self.words(check.outcome)
                 table.add([check.name, result, reason])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 package import CarrelCommandLine
 import CarrelJSON
 import CarrelLCP
@@ -8,7 +8,7 @@ package import CarrelPublication
 import CarrelThreads
 import Glibc
 
-/// A publication that a command opens, and what unlocks it.
+/// A publication that a command opens, with the options that unlock it.
 struct PublicationOptions: ParameterGroup, Sendable {
     var file = ""
     var password: String?
@@ -30,13 +30,13 @@ struct PublicationOptions: ParameterGroup, Sendable {
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
     }
 
-    /// Opens the publication for as long as a command needs it. What was begun behind the opening is waited for, also when the command
-    /// fails: a device that reads has to be registered.
+    /// Opens the publication while a command uses it. Waits for work started by the opening, even if the command fails: a reading
+    /// device must be registered.
     ///
     /// - Parameters:
-    ///   - warnings: hears of mistakes in it.
-    ///   - body: is given the publication, open or restricted.
-    /// - Throws: `Publication.OpeningError`, and what the command throws.
+    ///   - warnings: logs mistakes in the publication.
+    ///   - body: gets the publication, open or restricted.
+    /// - Throws: `Publication.OpeningError`, and the errors of `body`.
     func withPublication(_ warnings: any WarningLogger, _ body: (Publication) async throws -> Void) async throws {
         do {
             let publication = try await open(warnings)
@@ -49,9 +49,9 @@ struct PublicationOptions: ParameterGroup, Sendable {
         await finish()
     }
 
-    /// Opens the publication; a person at a terminal is asked for a password.
+    /// Opens the publication; prompts for a password on a terminal.
     ///
-    /// - Parameter warnings: hears of mistakes in it.
+    /// - Parameter warnings: logs mistakes in the publication.
     /// - Returns: the publication, open or restricted.
     /// - Throws: `Publication.OpeningError`.
     func open(_ warnings: any WarningLogger) async throws -> Publication {
@@ -67,7 +67,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// Waits for what was begun behind the opening, such as the registration of this device at a license server.
+    /// Waits for work started by the opening, such as the registration of this device at a license server.
     func finish() async {
         let service = service.withLock { $0 }
         await service?.finishBackgroundWork()
@@ -111,7 +111,7 @@ struct OpenCommand: Command {
             "metadata": publication.manifest.metadata.json,
             "rights": [
                 "canCopy": .bool(rights.0), "canPrint": .bool(rights.1),
-                // null where there is no limit
+                // null if unlimited
                 "charactersLeft": charactersLeft.map { .integer($0) } ?? .null,
                 "pagesLeft": pagesLeft.map { .integer($0) } ?? .null,
             ],
@@ -122,7 +122,7 @@ struct OpenCommand: Command {
             return console.print(answer)
         }
         for warning in warnings.warnings { console.warning(warning.message) }
-        var table = TextTable([TextTable.Column(""), TextTable.Column("")])
+        var table = TextTable(["", ""])
         table.add(["title", publication.metadata.title.description])
         let authors = publication.metadata.authors.map(\.name.description).joined(separator: ", ")
         if !authors.isEmpty { table.add(["by", authors]) }
@@ -143,8 +143,8 @@ extension OpenCommand {
     ///
     /// - Parameters:
     ///   - isGranted: whether there is the right at all.
-    ///   - left: how much of it; nil without a limit.
-    ///   - unit: what is counted, one of it.
+    ///   - left: the remaining amount; nil without a limit.
+    ///   - unit: the singular of the counted unit.
     /// - Returns: such as `yes, 10 characters left`.
     fileprivate static func words(_ isGranted: Bool, _ left: Int?, _ unit: String) -> String {
         guard isGranted else { return "no" }
@@ -203,7 +203,7 @@ struct CatCommand: Command {
         }
     }
 
-    /// The range that is asked for; nil without one, and for what is none.
+    /// The requested range; nil if there is none, or it is invalid.
     private var bytes: Range<Int64>? {
         guard let parts = range?.split(separator: "-", omittingEmptySubsequences: false), parts.count == 2,
             let first = Int64(parts[0]), first >= 0
@@ -228,7 +228,7 @@ struct CatCommand: Command {
     }
 }
 
-/// A PDF document whose rights are limited.
+/// The error for a PDF document with limited rights.
 private struct LimitedDocument: ReportableError {
     let message = "the rights to this document are limited, so that its file is not written"
     let hint: String? = "'carrel read' shows its pages"
@@ -236,7 +236,7 @@ private struct LimitedDocument: ReportableError {
 }
 
 extension CatCommand {
-    /// Whether a resource is a PDF document whose rights are limited.
+    /// Whether a resource is a PDF document with limited rights.
     private static func isLimited(_ resource: any Resource, _ rights: any UserRights) async throws(ResourceError) -> Bool {
         if rights.isUnlimited { return false }
         if resource.link.mediaType?.essence == "application/pdf" { return true }
@@ -244,8 +244,8 @@ extension CatCommand {
     }
 }
 
-extension Publication.OpeningError: ReportableError {
-    package var exitStatus: ExitStatus {
+extension Publication.OpeningErrorDomain: ReportableDomain {
+    package static func exitStatus(_ code: Publication.OpeningError.Code) -> ExitStatus {
         switch code {
         case .notFound: .noInput
         case .credentialsRequired, .incorrectCredentials, .cancelled, .forbidden: .noPermission
@@ -254,7 +254,7 @@ extension Publication.OpeningError: ReportableError {
         }
     }
 
-    package var hint: String? {
+    package static func hint(_ code: Publication.OpeningError.Code) -> String? {
         [.credentialsRequired, .incorrectCredentials].contains(code) ? "give the password with --password" : nil
     }
 }

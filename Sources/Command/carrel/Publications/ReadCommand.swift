@@ -68,7 +68,7 @@ struct ReadCommand: Command {
         return (variable("XDG_DATA_HOME") ?? "\(variable("HOME") ?? "")/.local/share") + "/carrel/reader"
     }
 
-    /// Starts the browser. Other users can see the address meanwhile, and are refused.
+    /// Starts the browser. Other users can see the address in the process list, but are refused.
     private static func open(_ address: String) -> Bool {
         let null = unsafe Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
         guard null >= 0 else { return false }
@@ -88,7 +88,7 @@ private struct UnreadablePublication: ReportableError {
 
     var message: String { error.message }
     var hint: String? {
-        error.code == .server ? HTTPServerError.adviceOnPorts : advice
+        error.code == .server ? HTTPServerErrorDomain.adviceOnPorts : advice
     }
     var exitStatus: ExitStatus {
         switch error.code {

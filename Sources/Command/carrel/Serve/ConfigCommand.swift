@@ -12,7 +12,7 @@ struct ConfigCommand: Command {
     static let subcommands: [any Command.Type] = [ConfigCheck.self, ConfigSample.self]
 }
 
-struct ConfigCheck: Command {
+struct ConfigCheck: HomeCommand {
     var options = HomeOptions()
     var overrides = SettingOverrides<ServeSettings>()
 
@@ -23,8 +23,6 @@ struct ConfigCheck: Command {
         (http.port = 8080), and defaults, in this order. A name that is not a setting is an error.
         """
     static let parameters: [Parameter<Self>] = Parameter.settings(\.overrides) + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let home = try options.find()

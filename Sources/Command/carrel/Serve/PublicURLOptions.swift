@@ -24,21 +24,21 @@ struct PublicURLOptions: ParameterGroup, Sendable {
         ] + Parameter.group(\.options)
     }
 
-    /// The address of a path on the server: below what `--url` says, what the settings call the public address, where the server
-    /// that runs is reached, or where one would be.
+    /// Returns the address of a path on the server, relative to `--url`, the public URL of the settings, the address of the
+    /// running server, or the address that a server would have.
     ///
     /// - Parameters:
     ///   - path: with its first slash.
-    ///   - console: for warnings about settings.
+    ///   - console: gets warnings about settings.
     /// - Returns: the address.
-    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    /// - Throws: ``NoLinkOrigin`` if no host is known that browsers could reach.
     func address(of path: String, _ console: Console) throws -> String { try base(console).url + path }
 
-    /// The base URL, without a slash at the end, and whether it is only where a server would listen that does not run now.
+    /// The base URL, without a trailing slash, and whether it is only a guess because no server is running.
     ///
-    /// - Parameter console: for warnings about settings.
+    /// - Parameter console: gets warnings about settings.
     /// - Returns: both.
-    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    /// - Throws: ``NoLinkOrigin`` if no host is known that browsers could reach.
     func base(_ console: Console) throws -> (url: String, isGuess: Bool) {
         let (base, isGuess) = try url.map { ($0, false) } ?? usual(console)
         guard let base, !base.isEmpty else { throw NoLinkOrigin() }
@@ -60,7 +60,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
         return (origin, true)
     }
 
-    /// The note of a server that knows no host by which browsers reach it.
+    /// The placeholder of a server without a host that browsers can reach.
     static let nowhere = "-"
 
     /// The text that the server left in its lock file.
@@ -74,7 +74,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
     }
 }
 
-/// No link can be made, because no host is known that browsers could call and the server would answer for.
+/// The error for a link without a known host that browsers can reach and the server accepts.
 struct NoLinkOrigin: ReportableError {
     var message: String { "the server listens on every network, and no host name is set for links" }
     var hint: String? { "set http.public-url or http.allowed-hosts, or use --url for this link" }

@@ -19,39 +19,6 @@ struct ReceiptOptions: Sendable {
     var plans: [String] = []
     var products: [String] = []
 
-    static let settings: [Setting<ServeSettings>] = [
-        Setting(
-            \.receipts.roots,
-            "receipts.roots",
-            value: "file",
-            help: "Root certificates (PEM or DER) of app-store signatures; unset: purchases are off."
-        ),
-        Setting(
-            \.receipts.bundleIDs,
-            "receipts.bundle-ids",
-            value: "id",
-            help: "Bundle ids of the apps whose purchases are accepted."
-        ),
-        Setting(
-            \.receipts.environments,
-            "receipts.environments",
-            help: "Store environments whose purchases are accepted; Sandbox purchases are unpaid: use it on test servers only."
-        ),
-        Setting(
-            \.receipts.plans,
-            "receipts.plans",
-            value: "product=plan",
-            help:
-                "Plans granted by store products, such as com.example.monthly=gold, com.example.sub.*=gold or year=gold/365d."
-        ),
-        Setting(
-            \.receipts.products,
-            "receipts.products",
-            value: "product=id",
-            help: "Store product ids that differ from the catalog's, as STORE=CATALOG; others are equal."
-        ),
-    ]
-
     var contradictions: [(setting: String, problem: String)] {
         var found: [(setting: String, problem: String)] = []
         if (roots == nil) != bundleIDs.isEmpty {

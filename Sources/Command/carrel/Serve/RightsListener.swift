@@ -10,8 +10,7 @@ import CarrelServer
 import CarrelThreads
 import CarrelWebAPI
 
-/// The listener of the rights location, which asks players for their certificate: the service issues its certificate, and replaces it while
-/// the server runs.
+/// The listener of the rights location, which requires player certificates. The service issues and renews its own certificate.
 final class RightsListener: Sendable {
     private let service: CarrelService
     private let names: [String]
@@ -21,7 +20,7 @@ final class RightsListener: Sendable {
     private let current: Locked<Authority.ServerCertificate>
     let listener: ClientCertificateListener
 
-    /// The listener of the settings, with a certificate; nil where it is off.
+    /// Creates the listener of the settings, with a certificate; nil if it is disabled.
     init?(_ settings: ServeSettings, _ service: CarrelService, clock: any WallClock = SystemClock()) async throws {
         guard let port = settings.rightsPort else { return nil }
         self.clock = clock
@@ -46,7 +45,8 @@ final class RightsListener: Sendable {
         return service.rightsLocation.url
     }
 
-    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted, too.
+    /// Replaces the certificate before it ends, and after every rotation of the service's keys: then other players are trusted,
+    /// too.
     func job(_ server: HTTPServer) -> BackgroundJob {
         BackgroundJob(every: .seconds(1), trouble: "the certificate of the rights location is not replaced") { [self] in
             let known = current.withLock { $0 }
@@ -71,7 +71,7 @@ extension TLSIdentity {
 }
 
 extension ServeSettings {
-    /// The port of the rights location's listener, 0 for any free one; nil where it is off.
+    /// The port of the rights location's listener, 0 for any free port; nil if it is disabled.
     var rightsPort: UInt16? {
         switch rights.port {
         case .off: nil
@@ -80,7 +80,7 @@ extension ServeSettings {
         }
     }
 
-    /// The host by which players reach it: that of the public URL, else a name of the server, else its address.
+    /// The host by which players reach it: the host of the public URL, otherwise a name of the server, otherwise its address.
     var rightsHost: String {
         if let publicHost { return publicHost }
         guard let ip = IPAddress(address), !ip.isLoopback else { return "localhost" }

@@ -17,7 +17,7 @@ import CarrelThreads
 import CarrelWebAPI
 import Glibc
 
-struct ServeCommand: Command {
+struct ServeCommand: HomeCommand {
     var options = HomeOptions()
     var overrides = SettingOverrides<ServeSettings>()
     var demo = false
@@ -47,8 +47,6 @@ struct ServeCommand: Command {
             ),
         ]
         + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         protectMemory()
@@ -124,9 +122,9 @@ struct ServeCommand: Command {
         metrics.counter(name, help, [("log", "failure")]) { failures.lost }
     }
 
-    /// Waits until the audit log has what was recorded; what it has not got within some seconds is told instead.
+    /// Waits for pending entries of the audit log; entries not written within some seconds are logged instead.
     private static func settle(_ audit: Audit, _ console: Console) async {
-        // What cannot be written is told below.
+        // Entries that cannot be written are logged below.
         try? await audit.fold.flushAll()
         let end = ContinuousClock.now + .seconds(5)
         while audit.group.waiting > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
@@ -141,7 +139,7 @@ struct ServeCommand: Command {
         }
     }
 
-    /// A server without an owner lets one in by a link. It goes to a terminal only: what is written to a file or a journal, others read.
+    /// Offers a link to set up a server without an owner. It is shown only on a terminal: others may read a file or a journal.
     private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
         do {
             guard try await !service.staff.hasOwner() else { return }
@@ -202,7 +200,7 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Keys stay out of core dumps and away from other processes of the same user.
+    /// Keeps keys out of core dumps and inaccessible to other processes of the same user.
     private func protectMemory() {
         clinux_forbid_dumps()
     }

@@ -6,7 +6,7 @@ import CarrelIngest
 import CarrelServer
 import CarrelSettings
 
-// What apps call things, and what is let in for the sake of older ones.
+// Settings for the names that apps use, and for compatibility with older apps.
 extension ServeSettings {
     static let appSettings: [Setting<Self>] = [
         Setting(

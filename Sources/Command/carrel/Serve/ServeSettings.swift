@@ -317,7 +317,7 @@ struct ServeSettings: SettingsTable {
         made.lateDays = lateDays
         made.signInNetworkLimit = signInNetworkLimit
         made.subscription.hasCannedUsers = cannedUsers
-        // What contradicts itself is said to be so before this is used.
+        // Contradictory values are reported before this is used.
         made.subscription.cannedIssues = .init(prefix: cannedPrefix, numbers: cannedStart...max(cannedStart, cannedEnd))
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit

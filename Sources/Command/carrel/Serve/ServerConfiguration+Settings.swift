@@ -8,16 +8,16 @@ import CarrelSettings
 import Glibc
 
 extension ServerConfiguration {
-    /// Files that a server has open beside its connections, at most.
+    /// Maximum number of files that a server opens in addition to its connections.
     private static let otherDescriptors = 640
 
     /// The configuration of a home's server. Its deadlines are the defaults: there is no setting for them.
     ///
     /// - Parameters:
-    ///   - settings: what the operator says.
-    ///   - home: where the socket for commands lies.
-    ///   - descriptors: how many files the process may have open.
-    /// - Throws: `request.invalid` for a network that is none.
+    ///   - settings: the operator's settings.
+    ///   - home: the home with the command socket.
+    ///   - descriptors: maximum number of open files of the process.
+    /// - Throws: `request.invalid` for an invalid network.
     init(_ settings: ServeSettings, _ home: Home, descriptors: Int) throws {
         self.init()
         listeners = [

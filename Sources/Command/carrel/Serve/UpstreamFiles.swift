@@ -33,7 +33,7 @@ struct UpstreamFiles {
         }
     }
 
-    /// The settings of the server, and those of each system beside them.
+    /// The settings of the server and, under `upstream`, of each system.
     func json(beside settings: JSON) -> JSON {
         guard !files.isEmpty, let object = settings.object else { return settings }
         let systems = JSON.object(JSONObject(files.map { ($0.name, $0.file.json) }))
@@ -42,7 +42,7 @@ struct UpstreamFiles {
 }
 
 extension UpstreamFile {
-    /// A file that only lacks where the system is.
+    /// A file that is complete except for the system's URL.
     static var sample: String {
         sampleFile(heading: [
             "# An upstream system; its name in subscription.sources is this file's name. A line is `name = value`; lines commented",

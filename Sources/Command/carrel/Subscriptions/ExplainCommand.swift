@@ -6,7 +6,7 @@ import CarrelJSON
 import CarrelServer
 import CarrelSettings
 
-struct ExplainCommand: Command {
+struct ExplainCommand: HomeCommand {
     var options = HomeOptions()
     var account: String?
     var title: String?
@@ -33,8 +33,6 @@ struct ExplainCommand: Command {
             .option(\.license, "--license", value: "id", help: "Explain a license instead."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         if let license {
             guard account == nil else { throw UsageError(.badValue, "give the name of an account or --license, not both") }
@@ -46,7 +44,7 @@ struct ExplainCommand: Command {
             let answer = try await client.call(.get, try await client.accountPath(account) + "/entitlement")
             return options.json ? console.print(answer) : printHoldings(answer, console)
         }
-        // The sources are those that the server has, also where none runs.
+        // Use the server's sources, even if none is running.
         let home = try options.find()
         let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
         var chosen = settings.service
@@ -66,22 +64,19 @@ struct ExplainCommand: Command {
         for source in sources { printFindings(source, isAlone: sources.count == 1, console) }
     }
 
+    private static let findings: ListColumns = ["RULE": "rule", "SAYS": "effect", "BECAUSE": "reason"]
+
     private func explain(license: String, _ console: Console) async throws {
         let path = "/admin/v1/licenses/\(PercentEncoding.encode(license))/explanation"
-        let answer = try await HomeClient(options).call(.get, path)
+        let answer = try await call(.get, path)
         if options.json { return console.print(answer) }
         let known = answer["license"]
         console.print("license \(license): \(answer["verdict"]?.string ?? "")")
         console.print("content \(known?["contentId"]?.string ?? ""), player \(known?["player"]?.string ?? "")")
-        var table = TextTable(["RULE", "SAYS", "BECAUSE"].map { TextTable.Column($0) })
-        for finding in answer["findings"]?.array ?? [] {
-            table.add(["rule", "effect", "reason"].map { finding[$0]?.string ?? "" })
-        }
-        console.print(table)
-        guard let denials = answer["denials"]?.array, !denials.isEmpty else { return }
-        var denied = TextTable(["DENIED", "CODE", "MEANING"].map { TextTable.Column($0) })
-        for denial in denials { denied.add(["at", "code", "explanation"].map { denial[$0]?.string ?? "" }) }
-        console.print(denied)
+        console.print(Self.findings.table(answer["findings"]))
+        guard answer["denials"]?.array?.isEmpty == false else { return }
+        let columns: ListColumns = ["DENIED": "at", "CODE": "code", "MEANING": "explanation"]
+        console.print(columns.table(answer["denials"]))
     }
 
     private func printFindings(_ source: JSON, isAlone: Bool, _ console: Console) {
@@ -92,16 +87,12 @@ struct ExplainCommand: Command {
         if let grant = source["lastGrant"], let at = grant["at"]?.string, let rule = grant["rule"]?.string {
             console.print("credentials were last issued at \(at), by \(rule)")
         }
-        var table = TextTable(["RULE", "SAYS", "BECAUSE"].map { TextTable.Column($0) })
-        for finding in source["findings"]?.array ?? [] {
-            table.add(["rule", "effect", "reason"].map { finding[$0]?.string ?? "" })
-        }
-        console.print(table)
+        console.print(Self.findings.table(source["findings"]))
     }
 
     private func printHoldings(_ answer: JSON, _ console: Console) {
         if answer["suspended"]?.bool == true { console.print("the account is suspended") }
-        var table = TextTable(["ID", "WHAT", "START", "END"].map { TextTable.Column($0) })
+        var table = TextTable(["ID", "WHAT", "START", "END"])
         for held in answer["subscriptions"]?.array ?? [] {
             table.add([
                 held["id"]?.string ?? "", "plan \(held["plan"]?.string ?? "")", held["start"]?.string ?? "",

@@ -19,7 +19,7 @@ struct PlanCommand: Command {
 extension Plan.Scope: TextValue {}
 extension Purchase.Kind: TextValue {}
 
-struct PlanCreate: Command {
+struct PlanCreate: HomeCommand {
     var options = HomeOptions()
     var plan = ""
     var scope = Plan.Scope.everything
@@ -54,44 +54,33 @@ struct PlanCreate: Command {
             .option(\.products, "--product", value: "id", help: "A product to grant, for scope 'listed'."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         var body: JSONObject = [
             "name": .string(plan), "scope": .string(scope.rawValue), "graceIssues": .integer(graceIssues),
             "products": .array(products.map { .string($0) }),
         ]
         if let deviceLimit { body["deviceLimit"] = .integer(deviceLimit) }
-        let made = try await HomeClient(options).call(.post, "/admin/v1/plans", .object(body))
+        let made = try await call(.post, "/admin/v1/plans", .object(body))
         options.json ? console.print(made) : console.note("the plan \(plan) is created")
     }
 }
 
-struct PlanList: Command {
+struct PlanList: ListCommand {
     var options = HomeOptions()
 
     static let name = "list"
     static let abstract = "List plans."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
+    static let rows = "plans"
+    static let columns: ListColumns = [
+        "NAME": "name", "SCOPE": "scope", "GRACE ISSUES": .text { "\($0["graceIssues"]?.int ?? 0)" },
+        "DEVICES": .text { $0["deviceLimit"]?.int.map { "\($0)" } ?? "" }, "PRODUCTS": .texts("products"),
+    ]
 
-    func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/plans")
-        if options.json { return console.print(answer) }
-        var table = TextTable(["NAME", "SCOPE", "GRACE ISSUES", "DEVICES", "PRODUCTS"].map { TextTable.Column($0) })
-        for plan in answer["plans"]?.array ?? [] {
-            table.add([
-                plan["name"]?.string ?? "", plan["scope"]?.string ?? "", "\(plan["graceIssues"]?.int ?? 0)",
-                plan["deviceLimit"]?.int.map { "\($0)" } ?? "",
-                (plan["products"]?.array ?? []).compactMap(\.string).joined(separator: " "),
-            ])
-        }
-        console.print(table)
-    }
+    func list() async throws -> JSON { try await call(.get, "/admin/v1/plans") }
 }
 
-struct PlanGrant: Command {
+struct PlanGrant: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var plan = ""
@@ -111,22 +100,19 @@ struct PlanGrant: Command {
             .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func validate() throws(UsageError) { try end?.requireFuture(after: start, "--end") }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
         var body: JSONObject = ["plan": .string(plan)]
         if let start { body["start"] = .string(start.description) }
         if let end { body["end"] = .string(end.written) }
         if let number { body["number"] = .string(number) }
-        let made = try await client.call(.post, try await client.accountPath(account) + "/subscriptions", .object(body))
+        let made = try await call(.post, "/subscriptions", account: account, .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
     }
 }
 
-struct PlanEnd: Command {
+struct PlanEnd: HomeCommand {
     var options = HomeOptions()
     var id = ""
     var end: Instant?
@@ -140,17 +126,15 @@ struct PlanEnd: Command {
             .option(\.end, "--at", help: "When it ends; default: now."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
         let path = "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/end"
-        _ = try await HomeClient(options).call(.post, path, body)
+        _ = try await call(.post, path, body)
         console.note(end.map { "the subscription ends at \($0)" } ?? "the subscription has ended")
     }
 }
 
-struct PlanRevoke: Command {
+struct PlanRevoke: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -160,15 +144,13 @@ struct PlanRevoke: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The subscription's id, as 'plan grant' printed it.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        _ = try await HomeClient(options).call(.post, "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/revoke")
+        _ = try await call(.post, "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/revoke")
         console.note("the subscription is revoked, with everything it granted")
     }
 }
 
-struct PlanGive: Command {
+struct PlanGive: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var product = ""
@@ -187,21 +169,18 @@ struct PlanGive: Command {
             .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func validate() throws(UsageError) { try end?.requireFuture("--end") }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
         var body: JSONObject = ["product": .string(product), "kind": .string(kind.rawValue)]
         if let end { body["end"] = .string(end.written) }
         if let number { body["number"] = .string(number) }
-        let made = try await client.call(.post, try await client.accountPath(account) + "/purchases", .object(body))
+        let made = try await call(.post, "/purchases", account: account, .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
     }
 }
 
-struct PlanTakeBack: Command {
+struct PlanTakeBack: HomeCommand {
     var options = HomeOptions()
     var id = ""
 
@@ -213,10 +192,8 @@ struct PlanTakeBack: Command {
             .positional(\.id, "id", help: "The id, as 'plan give' printed it.")
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        _ = try await HomeClient(options).call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", [:])
+        _ = try await call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", [:])
         console.note("the grant has ended")
     }
 }

@@ -15,7 +15,7 @@ struct ReceiptCommand: Command {
     static let subcommands: [any Command.Type] = [ReceiptAdd.self, ReceiptList.self, ReceiptRelease.self]
 }
 
-struct ReceiptAdd: Command {
+struct ReceiptAdd: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var file = ""
@@ -35,14 +35,12 @@ struct ReceiptAdd: Command {
             .positional(\.file, "file", help: "The file with the signed transactions."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let texts = try Self.texts(in: file)
         let client = try await HomeClient(receipts: options, console)
         let body: JSON = ["transactions": .array(texts.map { .string($0) })]
         let answer = try await client.call(.post, try await client.accountPath(account) + "/receipts", body)
-        options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
+        options.json ? console.print(answer) : console.print(ListColumns.receipts.table(answer["transactions"]))
     }
 
     private static func texts(in path: String) throws -> [String] {
@@ -55,25 +53,21 @@ struct ReceiptAdd: Command {
     }
 }
 
-struct ReceiptList: Command {
+struct ReceiptList: OneAccountCommand {
     var options = HomeOptions()
     var account = ""
 
     static let name = "list"
     static let abstract = "List an account's purchases as the store last reported them, the oldest first."
-    static let parameters: [Parameter<Self>] =
-        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         let client = try await HomeClient(receipts: options, console)
         let answer = try await client.call(.get, try await client.accountPath(account) + "/receipts")
-        options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
+        options.json ? console.print(answer) : console.print(ListColumns.receipts.table(answer["transactions"]))
     }
 }
 
-struct ReceiptRelease: Command {
+struct ReceiptRelease: HomeCommand {
     var options = HomeOptions()
     var account = ""
     var original = ""
@@ -88,12 +82,8 @@ struct ReceiptRelease: Command {
             .option(\.store, "--store", help: "The store's environment."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        let path = try await client.accountPath(account) + "/receipts/\(store.rawValue)/\(PercentEncoding.encode(original))"
-        _ = try await client.call(.delete, path)
+        _ = try await call(.delete, "/receipts/\(store.rawValue)/\(PercentEncoding.encode(original))", account: account)
     }
 }
 
@@ -108,16 +98,14 @@ extension HomeClient {
     }
 }
 
-extension TextTable {
+extension ListColumns {
     /// Transactions with what they give, or why they do not.
-    fileprivate init(receipts answer: JSON) {
-        self.init(["STATUS", "TRANSACTION", "ORIGINAL", "BOUGHT", "GIVES", "UNTIL"].map { TextTable.Column($0) })
-        for one in answer["transactions"]?.array ?? [] {
-            let gives = one["plan"]?.string.map { "plan \($0)" } ?? one["product"]?.string ?? one["detail"]?.string ?? ""
-            add([
-                one["code"]?.string ?? one["status"]?.string ?? "", one["transactionId"]?.string ?? "",
-                one["originalTransactionId"]?.string ?? "", one["storeProduct"]?.string ?? "", gives, one["end"]?.string ?? "",
-            ])
-        }
-    }
+    fileprivate static let receipts: ListColumns = [
+        "STATUS": .text { $0["code"]?.string ?? $0["status"]?.string ?? "" }, "TRANSACTION": "transactionId",
+        "ORIGINAL": "originalTransactionId", "BOUGHT": "storeProduct",
+        "GIVES": .text { one in
+            one["plan"]?.string.map { "plan \($0)" } ?? one["product"]?.string ?? one["detail"]?.string ?? ""
+        },
+        "UNTIL": "end",
+    ]
 }

@@ -13,7 +13,7 @@ struct UpstreamCommand: Command {
     static let subcommands: [any Command.Type] = [UpstreamCheckCommand.self, UpstreamShow.self, UpstreamForget.self]
 }
 
-struct UpstreamCheckCommand: Command {
+struct UpstreamCheckCommand: HomeCommand {
     var options = HomeOptions()
     var system = ""
     var user: String?
@@ -42,8 +42,6 @@ struct UpstreamCheckCommand: Command {
             .option(\.product, "--product", value: "id", help: "A product to check."),
         ] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         guard UpstreamFile.isName(system) else {
             throw UsageError(.badValue, "the name of an upstream system has lower-case letters, digits and '-'")
@@ -69,7 +67,7 @@ struct UpstreamCheckCommand: Command {
     }
 
     private func print(_ findings: [UpstreamCheck.Finding], _ console: Console) {
-        var table = TextTable(["CALL", "ABOUT", "ANSWER", "TIME", ""].map { TextTable.Column($0) })
+        var table = TextTable(["CALL", "ABOUT", "ANSWER", "TIME", ""])
         for finding in findings {
             let time = "\(Self.milliseconds(finding.duration)) ms"
             table.add([finding.call, finding.about, finding.answer, time, finding.verdict.rawValue])

@@ -4,7 +4,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
 
-struct UpstreamShow: Command {
+struct UpstreamShow: HomeCommand {
     var options = HomeOptions()
     var reader = ""
 
@@ -16,15 +16,13 @@ struct UpstreamShow: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.reader, "name", help: "The name that the reader signs in with.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/upstream-readers?name=\(PercentEncoding.encode(reader))")
+        let answer = try await call(.get, "/admin/v1/upstream-readers?name=\(PercentEncoding.encode(reader))")
         console.print(answer)
     }
 }
 
-struct UpstreamForget: Command {
+struct UpstreamForget: HomeCommand {
     var options = HomeOptions()
     var reader = ""
 
@@ -37,11 +35,9 @@ struct UpstreamForget: Command {
     static let parameters: [Parameter<Self>] =
         [.positional(\.reader, "name", help: "The name that the reader signs in with.")] + Parameter.group(\.options)
 
-    var output: OutputOptions { options.output }
-
     func run(_ console: Console) async throws {
         let path = "/admin/v1/upstream-readers?name=\(PercentEncoding.encode(reader))"
-        let answer = try await HomeClient(options).call(.delete, path)
+        let answer = try await call(.delete, path)
         if options.json { return console.print(answer) }
         console.note("deleted the data of \(answer["forgotten"]?.int ?? 0) systems")
     }

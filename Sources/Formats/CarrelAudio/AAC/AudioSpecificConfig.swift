@@ -4,19 +4,19 @@ package import CarrelBytes
 
 /// How an MPEG-4 audio stream is to be decoded (ISO/IEC 14496-3 §1.6.2.1), as MP4 files carry it.
 package struct AudioSpecificConfig: Sendable, Hashable {
-    /// How a stream says that it has an extension.
+    /// How a stream signals an extension.
     package enum Signalling: Sendable, Hashable {
-        /// It does not say; small sample rates may still have band replication, which a decoder finds out.
+        /// Not signalled; small sample rates may still have band replication, which a decoder detects.
         case none
-        /// By the object type in front (hierarchical).
+        /// The object type comes first (hierarchical signalling).
         case explicit
-        /// By words behind that older decoders do not read (backward compatible).
+        /// An extension at the end, which older decoders ignore (backward-compatible signalling).
         case compatible
     }
 
     /// Why frames of such a stream cannot be framed as ADTS.
     package enum Refusal: Sendable, Hashable, CustomStringConvertible {
-        /// ADTS has two bits for it, so only 1 (Main), 2 (LC), 3 (SSR) and 4 (LTP) can be said.
+        /// An object type that does not fit into the two bits of ADTS: it supports only 1 (Main), 2 (LC), 3 (SSR) and 4 (LTP).
         case objectType(Int)
         /// Frames of 960 samples.
         case shortFrames
@@ -42,23 +42,23 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     package private(set) var objectType = 0
     /// Samples of each channel per second, of the core.
     package private(set) var sampleRate = 0
-    /// The channel configuration (table 1.19); 0 when a program config element says it.
+    /// The channel configuration (table 1.19); 0 if a program config element declares it.
     package private(set) var channelConfiguration = 0
     /// Samples of each channel in one frame of the core.
     package private(set) var samplesPerFrame = 1024
-    /// Channels that the core codes; of a program config element where there is one, 0 when unknown.
+    /// Number of core channels; from a program config element if there is one, 0 if unknown.
     package private(set) var channels = 0
     /// Spectral band replication (HE-AAC).
     package private(set) var bandReplication = Signalling.none
     /// Parametric stereo (HE-AAC v2).
     package private(set) var parametricStereo = Signalling.none
-    /// Samples of each channel per second after band replication, where it is signalled.
+    /// Samples per channel and second after spectral band replication, if it is signalled.
     package private(set) var extensionSampleRate: Int?
 
     /// Reads the bytes of a decoder-specific info.
     ///
-    /// - Parameter bytes: the configuration; what follows it is not looked at.
-    /// - Throws: when it ends early or uses a reserved rate.
+    /// - Parameter bytes: the configuration; following bytes are ignored.
+    /// - Throws: if it is truncated or uses a reserved rate.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         objectType = try Self.objectType(&bits)
@@ -76,7 +76,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         if bandReplication == .none { try readCompatibleExtension(&bits) }
     }
 
-    /// The format of all frames once they are framed as ADTS, where that is possible.
+    /// The format of all frames in ADTS framing, if that is possible.
     package var format: Result<AudioFormat, Refusal> {
         let profile: AACProfile
         switch objectType {
@@ -95,7 +95,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         return .success(format)
     }
 
-    /// The frame header to put before each raw block, where ADTS can say what this says.
+    /// The frame header to put before each raw block, if ADTS supports this configuration.
     package var adts: ADTSTemplate? {
         guard case .success(let format) = format else { return nil }
         return format.adts
@@ -103,7 +103,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
 
     // MARK: - Fields
 
-    /// Object types that go on with a general audio configuration (§4.4.1).
+    /// Object types followed by a general audio configuration (§4.4.1).
     private static let generalTypes: Set<Int> = [1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23]
 
     private static func channels(of configuration: Int) -> Int {
@@ -123,10 +123,10 @@ package struct AudioSpecificConfig: Sendable, Hashable {
     private static func sampleRate(_ bits: inout BitCursor) throws(Malformed) -> Int {
         let index = try bits.bits(4, "sample rate")
         if index == 15 { return try bits.bits(24, "sample rate") }
-        guard index < ADTSTemplate.sampleRates.count else {
+        guard index < ADTSHeader.sampleRates.count else {
             throw Malformed("sample rate index \(index) is reserved", at: (bits.position - 1) / 8)
         }
-        return ADTSTemplate.sampleRates[index]
+        return ADTSHeader.sampleRates[index]
     }
 
     private mutating func readGeneral(_ bits: inout BitCursor) throws(Malformed) {
@@ -163,7 +163,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         return channels
     }
 
-    /// The sync extension 0x2b7 that says band replication behind the core's configuration (§1.6.2.1).
+    /// Reads the sync extension 0x2b7, which signals spectral band replication after the core's configuration (§1.6.2.1).
     private mutating func readCompatibleExtension(_ bits: inout BitCursor) throws(Malformed) {
         guard bits.remaining >= 16, try bits.bits(11, "sync extension") == 0x2b7 else { return }
         guard try Self.objectType(&bits) == 5, try bits.flag("band replication flag") else { return }

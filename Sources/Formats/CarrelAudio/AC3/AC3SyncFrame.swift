@@ -14,7 +14,7 @@ package struct AC3SyncFrame: Sendable, Hashable {
         case transcoded
     }
 
-    /// Bytes that `parse` looks at.
+    /// Number of bytes that `parse` reads.
     package static let headerLength = 8
 
     /// `bsid`: 8 is AC-3, 16 E-AC-3.
@@ -46,10 +46,10 @@ package struct AC3SyncFrame: Sendable, Hashable {
     /// Channels, the low-frequency one included.
     package var channels: Int { Int([2, 1, 2, 3, 3, 4, 4, 5][Int(channelMode & 7)]) + (hasLowFrequency ? 1 : 0) }
 
-    /// Bits per second, when every frame is as long as this one.
+    /// Bits per second, if every frame is as long as this one.
     package var bitRate: Int { frameLength * 8 * sampleRate / samplesPerFrame }
 
-    /// Reads the header at `offset`; nil when its eight bytes do not fit into the span or are not that of a known syncframe.
+    /// Reads the header at `offset`; nil if its eight bytes exceed the span or are not the header of a known syncframe.
     package static func parse(_ span: RawSpan, at offset: Int) -> AC3SyncFrame? {
         guard offset >= 0, span.byteCount - offset >= headerLength, span.u16(at: offset) == 0x0b77 else { return nil }
         // the identification is at the same place in both

@@ -2,11 +2,12 @@
 
 import CarrelBytes
 
-/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension, VBRI).
+/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension,
+/// VBRI).
 struct MP3InfoFrame {
-    /// Audio frames the encoder says it wrote, this one not counted.
+    /// Number of audio frames declared by the encoder, without this one.
     var frames: Int64?
-    /// Samples the encoder put before the sound.
+    /// Number of samples that the encoder put before the audio.
     var delay: Int?
     /// Samples the encoder put after it.
     var padding: Int?
@@ -15,7 +16,7 @@ struct MP3InfoFrame {
     private static let info: UInt32 = 0x496e_666f
     private static let vbri: UInt32 = 0x5642_5249
 
-    /// Whether the frame at `start` is one; a frame in mid-stream must also have empty side information.
+    /// Whether the frame at `start` is an info frame; in mid-stream it must also have empty side information.
     static func isHere(_ span: RawSpan, at start: Int, _ header: MP3FrameHeader) -> Bool {
         let place = start + 4 + header.sideInfoLength
         guard place + 4 <= span.byteCount else { return false }
@@ -25,7 +26,7 @@ struct MP3InfoFrame {
         return true
     }
 
-    /// The figures of the frame at `start`, or nil when it is an ordinary frame. The frame must lie inside the span.
+    /// Reads the info frame at `start`; nil if it is an ordinary frame. The frame must be within the span.
     static func parse(_ span: RawSpan, at start: Int, _ header: MP3FrameHeader) -> MP3InfoFrame? {
         let frame = span.extracting(start..<start + header.frameLength)
         // LAME ignores the CRC when it places the mark, others do not
@@ -55,7 +56,7 @@ struct MP3InfoFrame {
                 result.padding = Int(lame.u16(at: 22) & 0xfff)
             }
         } catch {
-            // a short frame just says less
+            // a short frame has fewer fields
         }
         return result
     }

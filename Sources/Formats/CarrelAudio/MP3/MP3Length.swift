@@ -4,13 +4,13 @@ import CarrelBytes
 
 /// How long an MP3 file is, by its beginning.
 package enum MP3Length {
-    /// Frames are looked for in the first bytes: two in a row of one format.
+    /// Searches the first bytes for two consecutive frames of one format.
     ///
     /// - Parameters:
-    ///   - bytes: of the file from the end of its tag on, some frames of them.
-    ///   - byteCount: from there to the end of the sound.
-    /// - Returns: seconds: by the count of frames that an encoder put first, or else by the bit rate of the first frame. Nil when there
-    ///   is not a frame.
+    ///   - bytes: the bytes of the file after its tag, a few frames of them.
+    ///   - byteCount: the byte count from there to the end of the audio.
+    /// - Returns: seconds, from the encoder's frame count if there is one, otherwise from the bit rate of the first frame; nil if
+    ///   there is no frame.
     package static func duration(_ bytes: RawSpan, byteCount: Int64) -> Double? {
         for start in 0..<max(0, bytes.byteCount - 3) {
             guard let header = MP3FrameHeader.parse(bytes.u32(at: start)) else { continue }

@@ -61,7 +61,7 @@ extension MP3Scanner {
         case no, undecided
     }
 
-    /// Whether a frame of the stream, the first frame, an info frame or a frame of another format is at `at`, and what follows from it.
+    /// Decides whether a frame of the stream, the first frame, an info frame or a frame of another format is at `at`.
     private mutating func begin(_ span: RawSpan, _ at: Int, _ last: Bool) -> Start {
         switch chain(span, at, last: last) {
         case .undecided: return .undecided
@@ -93,8 +93,8 @@ extension MP3Scanner {
         return .yes(MP3Step(framesEnd: at, next: at))
     }
 
-    /// Whether enough consistent headers follow each other from `start`: two of a stream already known, three of a new one,
-    /// fewer where a tag or the end of the file comes after a whole frame.
+    /// Whether enough consistent headers follow each other from `start`: two in a known stream, three in a new one, fewer if a
+    /// tag or the end of the file follows a complete frame.
     func chain(_ span: RawSpan, _ start: Int, last: Bool) -> Verdict {
         guard span.byteCount - start >= 4 else { return last ? .no : .undecided }
         guard var header = MP3FrameHeader.parse(span.u32(at: start)) else { return .no }
@@ -127,7 +127,7 @@ extension MP3Scanner {
         return MP3InfoFrame.parse(span, at: start, header) != nil
     }
 
-    /// Notes a tag and passes over what of it lies ahead.
+    /// Records a tag and skips its remaining bytes.
     private mutating func pass(_ kind: MP3Tag.Kind, from start: Int64, length: Int64, ahead: Int64) {
         let start = max(0, start)
         if tags.count < 64 { tags.append(MP3Tag(kind: kind, range: start..<start + length)) }

@@ -79,7 +79,7 @@ extension MP3Scanner {
         }
     }
 
-    /// The frame at `step.next` is whole: it is one more, and the search goes on behind it.
+    /// Counts the complete frame at `step.next`, and continues the search after it.
     private mutating func keep(_ span: RawSpan, _ step: MP3Step, _ after: Int) -> MP3Step {
         var step = step
         let header = MP3FrameHeader(valid: span.u32(at: step.next))
@@ -121,7 +121,7 @@ extension MP3Scanner {
         return cutShort(span, step, after, last) ?? keep(span, step, after)
     }
 
-    /// Looks inside the frame at `step.next`: when the stream or a tag goes on there, the frame lacks its end and is left out.
+    /// Looks inside the frame at `step.next`: if the stream or a tag continues there, the frame is truncated and is dropped.
     private mutating func cutShort(_ span: RawSpan, _ step: MP3Step, _ after: Int, _ last: Bool) -> MP3Step? {
         for inner in step.next + 1..<after {
             let isFrame = chain(span, inner, last: last) == .yes && belongs(span.u32(at: inner))
@@ -139,7 +139,7 @@ extension MP3Scanner {
         return nil
     }
 
-    /// Whether a tag begins at `at`, with more certainty than its first bytes give.
+    /// Whether a tag begins at `at`, checked beyond its first bytes.
     private func beginsTag(_ span: RawSpan, _ at: Int, _ last: Bool) -> Bool {
         switch MP3Mark.at(at, in: span, last: last, boundary: false) {
         case .tag(.id3v1, _): last && span.byteCount - at == 128

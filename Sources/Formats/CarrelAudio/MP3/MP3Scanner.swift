@@ -2,11 +2,10 @@
 
 package import CarrelBytes
 
-/// Finds the audio frames of an MP3 file that arrives in pieces, and leaves out everything else.
+/// Extracts the audio frames of an MP3 file that arrives in pieces, and drops everything else.
 ///
-/// Left out: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapping, Xing/Info/VBRI frames, zeros and junk.
-/// It passes on whole Layer III frames of one format. The same bytes give the same frames however they are cut into pieces.
-/// Holds at most 16 KiB of the file.
+/// Dropped: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapper, Xing/Info/VBRI frames, zeros and junk.
+/// The output is whole Layer III frames of one format, independent of how the input is divided. Holds at most 16 KiB of the file.
 package struct MP3Scanner: Sendable {
     enum State {
         /// Outside the frames: looking for a frame or a mark.
@@ -58,10 +57,11 @@ package struct MP3Scanner: Sendable {
     var failure: Malformed?
     var hint: MP3FrameHeader.Refusal?
 
-    /// Bytes without a frame after which a file that has shown none yet is given up.
+    /// Number of bytes without a frame after which the search is abandoned, if no frame was found before.
     let searchLimit: Int64
 
-    /// - Parameter searchLimit: bytes without a frame after which a file that has shown none yet is given up; tags do not count.
+    /// - Parameter searchLimit: number of bytes without a frame after which the search is abandoned, if no frame was found
+    ///   before; tags do not count.
     package init(searchLimit: Int64 = 4 << 20) {
         self.searchLimit = searchLimit
     }
@@ -73,8 +73,8 @@ package struct MP3Scanner: Sendable {
     ///
     /// - Parameters:
     ///   - chunk: any number of bytes.
-    ///   - frames: gets whole frames back to back, and how many.
-    /// - Throws: what `frames` throws; the scanner is spent then.
+    ///   - frames: gets whole consecutive frames, and their number.
+    /// - Throws: the errors of `frames`; the scanner is spent then.
     package mutating func feed<Failure: Error>(
         _ chunk: RawSpan,
         _ frames: (RawSpan, Int) throws(Failure) -> Void
@@ -116,7 +116,7 @@ package struct MP3Scanner: Sendable {
 
     /// The content of the file; call it after `end`.
     ///
-    /// - Throws: when the file holds no MP3 frame that can be used, with why.
+    /// - Throws: if the file contains no usable MP3 frame, with the reason.
     package func summary() throws(Malformed) -> MP3Summary {
         if let failure { throw failure }
         guard let format, frameCount > 0 else {

@@ -29,15 +29,15 @@ package struct MP3Summary: Sendable, Hashable {
     package let byteCount: Int64
     /// Whether the frames have different bit rates.
     package let isVariableBitrate: Bool
-    /// Samples the encoder says it put before the sound (LAME extension); a decoder adds 529 of its own.
+    /// Number of samples that the encoder declares to precede the audio (LAME extension); a decoder adds 529.
     package let encoderDelay: Int?
-    /// Samples the encoder says it put after the sound; 529 fewer remain after a decoder's own delay.
+    /// Number of samples that the encoder declares to follow the audio; 529 fewer remain after a decoder's own delay.
     package let encoderPadding: Int?
     /// Frames that Xing, Info or VBRI frames promise, in all.
     package let declaredFrames: Int64?
     /// Offset of a frame (or tag) that the end of the file cuts off; it is not passed on.
     package let truncatedAt: Int64?
-    /// Bytes between frames that were left out. Zeros alone do not count.
+    /// Bytes between frames that were dropped. Zeros alone do not count.
     package let junk: Junk
     /// The change of format, if there is one. Nothing after it was read: such a file needs transcoding.
     package let inconsistency: Change?
@@ -47,10 +47,10 @@ package struct MP3Summary: Sendable, Hashable {
     /// Samples of each channel in all frames passed on.
     package var sampleCount: Int64 { frameCount * Int64(format.samplesPerFrame) }
 
-    /// Samples to drop from the start of what a decoder gives.
+    /// Number of samples to drop from the start of the decoder's output.
     package var leadingSamples: Int { encoderDelay.map { $0 + MP3Summary.decoderDelay } ?? 0 }
 
-    /// Samples to drop from the end of what a decoder gives.
+    /// Number of samples to drop from the end of the decoder's output.
     package var trailingSamples: Int { max(0, (encoderPadding ?? 0) - MP3Summary.decoderDelay) }
 
     /// Declared frames that are not there, when they are too many for a difference in counting: the file was cut or has a hole.
@@ -59,9 +59,9 @@ package struct MP3Summary: Sendable, Hashable {
         return declaredFrames - frameCount
     }
 
-    /// Whether sound is missing: frames that were promised are not there, or, where nothing was promised, the last frame is cut.
+    /// Whether audio is missing: declared frames are absent or, without a declaration, the last frame is truncated.
     ///
-    /// A file that holds all its promised frames and then some bytes of another is whole; encoders leave such ends.
+    /// A file with all its declared frames and some bytes of another is complete; encoders leave such ends.
     package var isCutOff: Bool { missingFrames > 0 || (truncatedAt != nil && declaredFrames == nil) }
 
     /// Bits per second on average.
@@ -69,6 +69,6 @@ package struct MP3Summary: Sendable, Hashable {
         sampleCount == 0 ? 0 : Int(Double(byteCount) * 8 * Double(format.sampleRate) / Double(sampleCount))
     }
 
-    /// Samples a Layer III decoder lags behind its input.
+    /// Delay of a Layer III decoder in samples.
     static let decoderDelay = 529
 }

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// A stretch of an MP3 file that is not sound but says something about it.
+/// A metadata region of an MP3 file.
 package struct MP3Tag: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case id3v2, id3v1, enhancedID3v1, ape, lyrics3
@@ -18,27 +18,27 @@ package struct MP3Tag: Sendable, Hashable {
 enum MP3Mark {
     /// Nothing known.
     case none
-    /// Too few bytes to tell.
+    /// Too few bytes to decide.
     case undecided
     /// A tag of this many bytes.
     case tag(MP3Tag.Kind, Int64)
-    /// An APE tag's end, whose items lie before it: the bytes of the whole, this footer included.
+    /// The footer of an APE tag, whose items precede it: the size of the whole tag, footer included.
     case apeFooter(Int64)
     /// Lyrics3, which ends with a mark and not after a length.
     case lyrics
-    /// A RIFF wave header of 12 bytes, chunks behind.
+    /// A RIFF wave header of 12 bytes, followed by chunks.
     case riff
 }
 
 extension MP3Mark {
-    /// The structure that begins at `start`.
+    /// Identifies the structure that begins at `start`.
     ///
     /// - Parameters:
-    ///   - start: a byte inside the span.
+    ///   - start: an index in the span.
     ///   - span: bytes of the file.
-    ///   - last: whether the file ends where the span does.
-    ///   - boundary: whether the byte before was understood too; in the middle of junk less is trusted.
-    /// - Returns: what it is, when enough bytes are there to tell.
+    ///   - last: whether the file ends with the span.
+    ///   - boundary: whether the preceding byte was identified too; less is trusted in the middle of junk.
+    /// - Returns: the structure, or that more bytes are needed.
     static func at(_ start: Int, in span: RawSpan, last: Bool, boundary: Bool) -> MP3Mark {
         switch span.u8(at: start) {
         case UInt8(ascii: "I"): id3(start, span, last, boundary)
@@ -55,14 +55,14 @@ extension MP3Mark {
         }
     }
 
-    /// Whether some tag seems to begin at `start`, by its first bytes only; nil when there are too few of them.
+    /// Whether some tag seems to begin at `start`, by its first bytes only; nil if there are too few of them.
     static func isLikely(_ start: Int, in span: RawSpan, last: Bool) -> Bool? {
         if span.byteCount - start < 11, !last { return nil }
         return span.matches("ID3", at: start) || span.matches("TAG", at: start) || span.matches("APETAGEX", at: start)
             || span.matches("LYRICSBEGIN", at: start)
     }
 
-    /// Looks for `text`, then for `need` bytes in all, then asks `result`.
+    /// Checks for `text`, then for `need` bytes in all, then calls `result`.
     private static func begins(
         _ text: StaticString,
         _ start: Int,

@@ -15,10 +15,10 @@ package struct MPEGAudioFrame: Sendable, Hashable {
     /// Samples of each channel in the frame.
     package let samplesPerFrame: Int
 
-    /// Bit rates of Layer II in MPEG-1 by index, in kbit/s; MPEG-2 has those of Layer III.
+    /// Bit rates of Layer II in MPEG-1 by index, in kbit/s; MPEG-2 uses the Layer III rates.
     private static let rates = [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384]
 
-    /// Reads the header at `offset`; nil when its four bytes do not fit into the span or are not that of a usable frame.
+    /// Reads the header at `offset`; nil if its four bytes exceed the span or are not the header of a usable frame.
     package static func parse(_ span: RawSpan, at offset: Int) -> MPEGAudioFrame? {
         guard offset >= 0, span.byteCount - offset >= 4 else { return nil }
         let word = span.u32(at: offset)
@@ -31,7 +31,7 @@ package struct MPEGAudioFrame: Sendable, Hashable {
                 samplesPerFrame: header.samplesPerFrame
             )
         }
-        // the rest of the fields are where Layer III has them
+        // the remaining fields are the same as in Layer III
         guard word & 0x0006_0000 == 0x0004_0000, let twin = MP3FrameHeader.parse(word & ~0x0006_0000 | 0x0002_0000) else {
             return nil
         }

@@ -32,8 +32,8 @@ package struct AC3SpecificBox: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the content; only the first three bytes count.
-    /// - Throws: when it ends early.
+    /// - Parameter bytes: the content; only the first three bytes are used.
+    /// - Throws: if it is truncated.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         rateCode = UInt8(try bits.bits(2, "sample rate"))

@@ -57,12 +57,12 @@ package struct EC3SpecificBox: Sendable, Hashable {
     package var dataRate: Int
     /// One to eight independent substreams.
     package var substreams: [Substream]
-    /// Bytes behind the substreams: the extension that names object audio.
+    /// Bytes after the substreams: the extension that signals object audio.
     package var extensions: [UInt8]
 
     /// Describes a stream by the frames of one time: an independent one, and those that depend on it.
     ///
-    /// Returns nil when there is none, or they do not fit into the record.
+    /// Returns nil if there is none, or they do not fit into the record.
     package init?(_ frames: [AC3SyncFrame]) {
         substreams = []
         extensions = []
@@ -82,8 +82,8 @@ package struct EC3SpecificBox: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the content; of what follows the substreams at most 64 bytes are kept.
-    /// - Throws: when it ends early.
+    /// - Parameter bytes: the content; at most 64 bytes after the substreams are kept.
+    /// - Throws: if it is truncated.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         dataRate = try bits.bits(13, "data rate")

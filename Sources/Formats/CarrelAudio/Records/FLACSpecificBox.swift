@@ -2,7 +2,8 @@
 
 package import CarrelBytes
 
-/// The content of `dfLa`, which describes a FLAC track by the metadata blocks of the stream (FLAC in ISOBMFF §3.3.2, RFC 9639 §8).
+/// The content of `dfLa`, which describes a FLAC track by the metadata blocks of the stream (FLAC in ISOBMFF §3.3.2, RFC 9639
+/// §8).
 package struct FLACSpecificBox: Sendable, Hashable {
     /// The codec string, which is the type of the sample entry.
     package static let codecString = "fLaC"
@@ -21,7 +22,7 @@ package struct FLACSpecificBox: Sendable, Hashable {
     /// Reads the content of the box, version and flags included.
     ///
     /// - Parameter bytes: the content; at most 16 MiB.
-    /// - Throws: when it ends early, or does not begin with stream information.
+    /// - Throws: if it is truncated, or does not begin with stream information.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard bytes.byteCount <= 1 << 24 else { throw Malformed("dfLa is longer than 16 MiB", at: 1 << 24) }
         var cursor = ByteCursor(bytes)

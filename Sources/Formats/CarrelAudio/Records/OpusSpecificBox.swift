@@ -11,7 +11,7 @@ package struct OpusSpecificBox: Sendable, Hashable {
     package let channels: Int
     /// Samples at 48 kHz to drop at the start.
     package let preSkip: Int
-    /// Samples per second of what was encoded; 0 when unknown. The track itself runs at 48 kHz.
+    /// The input sample rate; 0 if unknown. The track itself runs at 48 kHz.
     package let inputSampleRate: Int
     /// Gain to apply, in 1/256 dB.
     package let outputGain: Int
@@ -22,8 +22,8 @@ package struct OpusSpecificBox: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the content; what follows it is not looked at.
-    /// - Throws: when it ends early, has another version, or names no channel.
+    /// - Parameter bytes: the content; following bytes are ignored.
+    /// - Throws: if it is truncated, has another version, or names no channel.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         guard try cursor.u8("dOps version") == 0 else { throw Malformed("dOps version is not 0", at: 0) }

@@ -7,11 +7,11 @@ package enum APETag {
     /// Bytes of the header or footer.
     package static let headerLength = 32
 
-    /// The content of an APE tag; a damaged item ends the reading, and the items before count.
+    /// Reads an APE tag; a damaged item ends the reading, and the items before it are kept.
     ///
-    /// - Parameter tag: the whole tag: header if it has one, items, footer.
-    /// - Returns: what it says.
-    /// - Throws: when neither header nor footer is there.
+    /// - Parameter tag: the whole tag: optional header, items, footer.
+    /// - Returns: the tags.
+    /// - Throws: if there is neither a header nor a footer.
     package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         var end = tag.byteCount
         let hasHeader = tag.matches("APETAGEX", at: 0) && end > headerLength
@@ -24,7 +24,7 @@ package enum APETag {
             do throws(Malformed) {
                 try items(ByteCursor(tag.extracting(start..<end)), into: &tags)
             } catch {
-                // what was read so far stands
+                // items read so far are kept
             }
         }
         return tags

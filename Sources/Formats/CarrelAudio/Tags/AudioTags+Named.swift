@@ -3,9 +3,9 @@
 import CarrelBytes
 
 extension AudioTags {
-    /// Sets what a free-form name means, such as the description of an ID3 `TXXX` frame, an APE key or an MP4 `----` name.
+    /// Sets the field for a free-form name, such as the description of an ID3 `TXXX` frame, an APE key or an MP4 `----` name.
     ///
-    /// Values that are set stay. Unknown names are skipped.
+    /// Existing values are kept. Unknown names are skipped.
     package mutating func set(named name: String, to values: [String]) {
         let values = values.filter { !$0.isEmpty }
         guard let first = values.first else { return }

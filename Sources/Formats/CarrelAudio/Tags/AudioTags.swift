@@ -17,11 +17,11 @@ package struct AudioTags: Sendable, Hashable {
 
     /// A picture of the front.
     package struct Cover: Sendable, Hashable {
-        /// By the picture's own first bytes: `image/jpeg`, `image/png`, `image/gif`, `image/webp` or `image/bmp`.
+        /// The media type by the picture's signature: `image/jpeg`, `image/png`, `image/gif`, `image/webp` or `image/bmp`.
         package var mediaType: String
         package var bytes: [UInt8]
 
-        /// The picture, or nil when it is not of a known type or larger than `limit` bytes.
+        /// The picture, or nil if it is not of a known type or larger than `limit` bytes.
         package init?(_ bytes: [UInt8], limit: Int = Cover.limit) {
             guard bytes.count <= limit, let mediaType = Cover.mediaType(of: bytes) else { return nil }
             self.mediaType = mediaType
@@ -34,7 +34,7 @@ package struct AudioTags: Sendable, Hashable {
 
     /// The beginning of a part of the audio.
     package struct Chapter: Sendable, Hashable {
-        /// Milliseconds from the start of the sound.
+        /// Milliseconds from the start of the audio.
         package var start: Int64
         /// Its title; may be empty.
         package var title: String
@@ -54,17 +54,17 @@ package struct AudioTags: Sendable, Hashable {
     package var albumArtists: [String] = []
     /// Composers; audiobooks often name the narrator so.
     package var composers: [String] = []
-    /// Narrators who are named as such.
+    /// Narrators named as such.
     package var readers: [String] = []
     package var publisher: String?
     package var copyright: String?
-    /// As written; usually a year or an ISO 8601 date.
+    /// The date verbatim; usually a year or an ISO 8601 date.
     package var date: String?
-    /// As written; usually ISO 639-2 or BCP 47.
+    /// The language verbatim; usually ISO 639-2 or BCP 47.
     package var language: String?
     package var genre: String?
     package var comment: String?
-    /// The longer text where there is one.
+    /// The longer text, if there is one.
     package var description: String?
     package var track: Number?
     package var disc: Number?
@@ -79,7 +79,7 @@ package struct AudioTags: Sendable, Hashable {
     /// The authors: the album's artists, else the artists.
     package var authors: [String] { albumArtists.isEmpty ? artists : albumArtists }
 
-    /// The narrators: those named as such, else composers who are not the authors.
+    /// The narrators: those named as such, otherwise composers other than the authors.
     package var narrators: [String] { readers.isEmpty ? composers.filter { !authors.contains($0) } : readers }
 
     /// The year in `date`.
@@ -89,7 +89,7 @@ package struct AudioTags: Sendable, Hashable {
         return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
     }
 
-    /// These tags, with what they lack taken from `other`.
+    /// These tags, with missing values taken from `other`.
     package func filled(from other: AudioTags) -> AudioTags {
         func list(_ mine: [String], _ theirs: [String]) -> [String] { mine.isEmpty ? theirs : mine }
         var tags = self
@@ -117,7 +117,7 @@ package struct AudioTags: Sendable, Hashable {
 }
 
 extension AudioTags.Number {
-    /// Reads `3` or `3/12`; nil when there is no positive number in front.
+    /// Reads `3` or `3/12`; nil if there is no positive number in front.
     package init?(text: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         func number(_ part: Substring) -> Int? {

@@ -7,7 +7,7 @@ package struct FLACBlock {
     /// The kinds of blocks that are read here.
     package enum Kind: UInt8 { case streamInformation = 0, comments = 4, picture = 6 }
 
-    /// Nil for others.
+    /// The kind; nil for other kinds.
     package let kind: Kind?
     package let isLast: Bool
     /// Bytes after the header.
@@ -15,7 +15,7 @@ package struct FLACBlock {
 
     package static let headerLength = 4
 
-    /// - Parameter header: Nil for fewer than four bytes.
+    /// - Parameter header: the header; the initializer returns nil for fewer than four bytes.
     package init?(_ header: RawSpan) {
         guard header.byteCount >= Self.headerLength else { return nil }
         let word = header.u32(at: 0)
@@ -24,10 +24,10 @@ package struct FLACBlock {
         length = Int(word & 0xff_ffff)
     }
 
-    /// How long the sound is (RFC 9639 §8.2).
+    /// Returns the duration of the audio (RFC 9639 §8.2).
     ///
-    /// - Parameter information: the block of stream information, without its header.
-    /// - Returns: seconds; nil where it does not say.
+    /// - Parameter information: the stream information block, without its header.
+    /// - Returns: seconds; nil if unknown.
     package static func duration(_ information: RawSpan) -> Double? {
         guard let rate = sampleRate(information) else { return nil }
         let samples = information.u64(at: 10) & 0xf_ffff_ffff

@@ -7,22 +7,22 @@ package enum ID3 {
     /// How long the ID3v2 tag is that begins here.
     ///
     /// - Parameter prefix: at least the first ten bytes of the tag.
-    /// - Returns: bytes of the whole tag, its footer included; nil when none begins here.
+    /// - Returns: bytes of the whole tag, its footer included; nil if none begins here.
     package static func headerLength(_ prefix: RawSpan) -> Int? {
         guard prefix.byteCount >= 10, prefix.matches("ID3", at: 0) else { return nil }
         guard (2...4).contains(prefix.u8(at: 3)), prefix.u8(at: 4) != 0xff else { return nil }
-        guard let size = synchsafe(prefix.u32(at: 6)) else { return nil }
+        guard let size = ID3Reader.synchsafe(prefix.u32(at: 6)) else { return nil }
         let hasFooter = prefix.u8(at: 3) == 4 && prefix.u8(at: 5) & 0x10 != 0
         return 10 + size + (hasFooter ? 10 : 0)
     }
 
-    /// The content of an ID3v2 tag.
+    /// Reads an ID3v2 tag.
     ///
-    /// Taggers are careless, so a damaged frame ends the reading and what came before counts.
+    /// Taggers are careless, so a damaged frame ends the reading, and the frames before it are kept.
     ///
-    /// - Parameter tag: the tag from its first byte; when its end is missing, its complete frames are read.
-    /// - Returns: what it says, chapters sorted by their start.
-    /// - Throws: when this is not an ID3v2 tag.
+    /// - Parameter tag: the tag from its first byte; if its end is missing, its complete frames are read.
+    /// - Returns: the tags, with chapters sorted by start.
+    /// - Throws: if this is not an ID3v2 tag.
     package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard let length = headerLength(tag) else { throw Malformed("not an ID3v2 tag", at: 0) }
         let version = tag.u8(at: 3)
@@ -35,7 +35,7 @@ package enum ID3 {
             reader.hasExtendedHeader = flags & 0x40 != 0
         }
         if flags & 0x80 != 0, version < 4 {
-            let plain = synchronized(body)
+            let plain = ID3Reader.synchronized(body)
             reader.read(plain.rawSpan)
         } else {
             reader.unsynchronized = flags & 0x80 != 0
@@ -44,11 +44,11 @@ package enum ID3 {
         return reader.finish()
     }
 
-    /// The content of an ID3v1 or ID3v1.1 tag.
+    /// Reads an ID3v1 or ID3v1.1 tag.
     ///
     /// - Parameter tag: the 128 bytes from `TAG` on.
-    /// - Returns: what it says.
-    /// - Throws: when this is not an ID3v1 tag.
+    /// - Returns: the tags.
+    /// - Throws: if this is not an ID3v1 tag.
     package static func parseV1(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard tag.byteCount >= 128, tag.matches("TAG", at: 0) else { throw Malformed("not an ID3v1 tag", at: 0) }
         func text(_ range: Range<Int>) -> String? {
@@ -65,24 +65,5 @@ package enum ID3 {
         if tag.u8(at: 125) == 0, tag.u8(at: 126) != 0 { tags.track = AudioTags.Number(Int(tag.u8(at: 126))) }
         tags.genre = GenreList.name(number: Int(tag.u8(at: 127)))
         return tags
-    }
-
-    /// The number in four bytes of seven bits each; nil when a top bit is set.
-    static func synchsafe(_ word: UInt32) -> Int? {
-        guard word & 0x8080_8080 == 0 else { return nil }
-        return Int(word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000)
-    }
-
-    /// The bytes with the zero after each 0xFF taken out (ID3v2.4 §6.1).
-    static func synchronized(_ bytes: RawSpan) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(bytes.byteCount)
-        var previous: UInt8 = 0
-        for i in 0..<bytes.byteCount {
-            let byte = bytes.u8(at: i)
-            if !(previous == 0xff && byte == 0) { out.append(byte) }
-            previous = byte
-        }
-        return out
     }
 }

@@ -31,7 +31,7 @@ struct ID3Reader {
         var start = 0
         if hasExtendedHeader, body.byteCount >= 4 {
             let word = body.u32(at: 0)
-            start = version == 4 ? ID3.synchsafe(word) ?? 0 : Int(word) + 4
+            start = version == 4 ? Self.synchsafe(word) ?? 0 : Int(word) + 4
         }
         forEachFrame(body, from: start) { id, data in take(id, data) }
     }
@@ -66,9 +66,10 @@ struct ID3Reader {
         return id
     }
 
-    /// The size of the frame's content; nil when it does not fit.
+    /// The size of the frame's content; nil if it does not fit.
     ///
-    /// Versions 2.3 and 2.4 differ in how it is written and taggers confuse them, so the reading that leads to another frame counts.
+    /// Versions 2.3 and 2.4 encode it differently and taggers confuse them, so the interpretation that leads to another frame is
+    /// used.
     private func frameSize(_ body: RawSpan, _ at: Int) -> Int? {
         if version == 2 {
             let size = Int(body.u32(at: at + 2) & 0xff_ffff)
@@ -76,7 +77,7 @@ struct ID3Reader {
         }
         let word = body.u32(at: at + 4)
         let plain = Int(word)
-        let safe = ID3.synchsafe(word) ?? plain
+        let safe = Self.synchsafe(word) ?? plain
         let candidates = version == 4 ? [safe, plain] : [plain, safe]
         func leadsOn(_ size: Int) -> Bool {
             let next = at + 10 + size
@@ -101,7 +102,7 @@ struct ID3Reader {
         guard data.byteCount >= skip else { return }
         let content = data.extracting(skip..<data.byteCount)
         if unsynchronized || flags & 0x02 != 0 {
-            let plain = ID3.synchronized(content)
+            let plain = Self.synchronized(content)
             take(id, plain.rawSpan)
         } else {
             take(id, content)
@@ -218,7 +219,7 @@ struct ID3Reader {
         }
     }
 
-    /// Splits what follows `start` at its first terminator; the first byte of `data` is the encoding.
+    /// Splits the bytes from `start` on at their first terminator; the first byte of `data` is the encoding.
     @_lifetime(copy data)
     private func terminated(_ data: RawSpan, from start: Int) -> TerminatedText? {
         let width = data.u8(at: 0) == 1 || data.u8(at: 0) == 2 ? 2 : 1
@@ -233,7 +234,7 @@ struct ID3Reader {
     }
 }
 
-/// Text up to its terminator, and what follows.
+/// Text up to its terminator, and the remaining bytes.
 private struct TerminatedText: ~Escapable {
     let text: RawSpan
     let rest: RawSpan
@@ -242,5 +243,26 @@ private struct TerminatedText: ~Escapable {
     init(text: RawSpan, rest: RawSpan) {
         self.text = text
         self.rest = rest
+    }
+}
+
+extension ID3Reader {
+    /// The number in four bytes of seven bits each; nil when a top bit is set.
+    static func synchsafe(_ word: UInt32) -> Int? {
+        guard word & 0x8080_8080 == 0 else { return nil }
+        return Int(word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000)
+    }
+
+    /// The bytes with the zero after each 0xFF taken out (ID3v2.4 §6.1).
+    static func synchronized(_ bytes: RawSpan) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(bytes.byteCount)
+        var previous: UInt8 = 0
+        for i in 0..<bytes.byteCount {
+            let byte = bytes.u8(at: i)
+            if !(previous == 0xff && byte == 0) { out.append(byte) }
+            previous = byte
+        }
+        return out
     }
 }

@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The first packets of an Ogg file (RFC 3533) of Vorbis, Opus (RFC 7845) or FLAC (RFC 9639 §10.1): its codec and its metadata.
 package struct OggBeginning {
-    /// The content of the comments; nil when their end is missing.
+    /// The content of the comments; nil if their end is missing.
     package let tags: AudioTags?
     private let serial: UInt32
     private let sampleRate: Int
@@ -14,7 +14,7 @@ package struct OggBeginning {
     /// Bytes of a page at most.
     package static let pageLimit = 27 + 255 + 255 * 255
 
-    /// - Parameter bytes: from the beginning of the file on. Nil for sound of another kind.
+    /// - Parameter bytes: bytes from the beginning of the file; the initializer returns nil for other formats.
     package init?(_ bytes: RawSpan) {
         guard let first = Page(bytes, at: 0) else { return nil }
         let packets = Self.packets(bytes, serial: first.serial)
@@ -42,10 +42,10 @@ package struct OggBeginning {
         tags = comments.map { VorbisComment.parse($0.rawSpan.extracting(skipped..<$0.count)) }
     }
 
-    /// How long the sound is, by where its last page ends.
+    /// Returns the duration of the audio, from the position of its last page.
     ///
-    /// - Parameter end: the last bytes of the file, twice as many as a page has.
-    /// - Returns: seconds; nil when no page of the sound is there.
+    /// - Parameter end: the last bytes of the file, twice the maximum page size.
+    /// - Returns: seconds; nil if they contain no page of the stream.
     package func duration(_ end: RawSpan) -> Double? {
         guard sampleRate > 0 else { return nil }
         var last: UInt64?
@@ -75,7 +75,7 @@ package struct OggBeginning {
         }
     }
 
-    /// The first two packets of a stream, as far as they are there.
+    /// The first two packets of a stream, as far as present.
     private static func packets(_ bytes: RawSpan, serial: UInt32) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var open: [UInt8] = []

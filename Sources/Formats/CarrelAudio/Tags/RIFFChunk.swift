@@ -2,8 +2,8 @@
 
 import CarrelBytes
 
-/// The chunks of a WAVE file that say something about its sound (Microsoft "Multimedia Programming Interface and Data Specifications
-/// 1.0", RIFF).
+/// The chunks of a WAVE file that say something about its sound (Microsoft "Multimedia Programming Interface and Data
+/// Specifications 1.0", RIFF).
 package enum RIFFChunk {
     private static let names: [(StaticString, String)] = [
         ("INAM", "title"), ("IART", "artist"), ("IPRD", "album"), ("ICRD", "date"), ("IGNR", "genre"), ("ICMT", "comment"),
@@ -31,15 +31,15 @@ package enum RIFFChunk {
                 if let text = TagText.trimmed(text) { tags.set(named: meaning, to: [text]) }
             }
         } catch {
-            // what was read so far stands
+            // chunks read so far are kept
         }
         return tags
     }
 
-    /// Bytes of a second of audio.
+    /// Returns the audio bytes per second.
     ///
-    /// - Parameter format: the chunk `fmt `, without its header.
-    /// - Returns: nil where it does not say.
+    /// - Parameter format: the `fmt ` chunk, without its header.
+    /// - Returns: nil if the chunk does not declare it.
     package static func byteRate(_ format: RawSpan) -> Int? {
         guard format.byteCount >= 12, format.u32le(at: 8) > 0 else { return nil }
         return Int(format.u32le(at: 8))

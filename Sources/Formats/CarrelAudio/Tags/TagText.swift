@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Text as tags store it.
 package enum TagText {
-    /// The characters that Windows puts where ISO 8859-1 has controls, which tags do not contain.
+    /// The characters of windows-1252 at the control codes of ISO 8859-1, which tags do not contain.
     private static let windows1252: [UInt16] = [
         0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
         0xfffd,
@@ -23,13 +23,13 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// UTF-8; what is not valid becomes U+FFFD. A byte order mark is dropped.
+    /// UTF-8; invalid bytes become U+FFFD. A byte order mark is dropped.
     package static func utf8(_ bytes: RawSpan) -> String {
         let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
         return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// UTF-16 with a byte order mark; without one, of the order given. An odd last byte is dropped.
+    /// Decodes UTF-16 with a byte order mark; without one, in the given byte order. An odd last byte is dropped.
     package static func utf16(_ bytes: RawSpan, bigEndian: Bool) -> String {
         var bigEndian = bigEndian
         var units: [UInt16] = []
@@ -45,7 +45,7 @@ package enum TagText {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// The text without white space and NULs around it; nil when nothing is left.
+    /// The text without white space and NULs around it; nil if nothing is left.
     package static func trimmed(_ text: String) -> String? {
         func blank(_ scalar: Unicode.Scalar) -> Bool { scalar.value <= 32 || scalar.value == 0xa0 || scalar.value == 0xfeff }
         let scalars = text.unicodeScalars

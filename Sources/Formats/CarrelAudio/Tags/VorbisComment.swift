@@ -9,10 +9,10 @@ package enum VorbisComment {
     private static let textSize = 64 << 10
     private static let picture = "metadata_block_picture"
 
-    /// The content of comments. A damaged field ends the reading, and the fields before count.
+    /// Reads comments. A damaged field ends the reading, and the fields before it are kept.
     ///
-    /// - Parameter bytes: from the length of the vendor's name on.
-    /// - Returns: what they say.
+    /// - Parameter bytes: the bytes from the length of the vendor's name on.
+    /// - Returns: the tags.
     package static func parse(_ bytes: RawSpan) -> AudioTags {
         var tags = AudioTags()
         // several of one name are several values, such as authors
@@ -37,7 +37,7 @@ package enum VorbisComment {
                 }
             }
         } catch {
-            // what was read so far stands
+            // fields read so far are kept
         }
         for field in fields { tags.set(named: field.name, to: field.values) }
         return tags
@@ -46,7 +46,7 @@ package enum VorbisComment {
     /// The picture of a FLAC block (RFC 9639 §8.8), when it is of the front or of nothing in particular.
     ///
     /// - Parameter block: without the header of the block.
-    /// - Returns: nil for other pictures, and for what is cut off.
+    /// - Returns: nil for other pictures, and for truncated ones.
     package static func cover(_ block: RawSpan) -> AudioTags.Cover? {
         var cursor = ByteCursor(block)
         do throws(Malformed) {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
-package import CarrelMP4
-
 /// One object of an OMA DCF (`odrm`, OMA DRM Content Format 2.0).
 package struct DCFObject: Sendable, Hashable {
     /// The offset of its box.
@@ -17,7 +14,7 @@ package struct DCFObject: Sendable, Hashable {
     package let payload: EncryptedPayload
 }
 
-/// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads stay in the file.
+/// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads are not loaded.
 package struct DCFFile: Sendable, Hashable {
     /// The version after the major brand, 2.
     package internal(set) var version: UInt32 = 0
@@ -27,17 +24,4 @@ package struct DCFFile: Sendable, Hashable {
     package internal(set) var mutableInformation: DCFMutableInformation?
 
     init() {}
-
-    /// Reads the boxes of a file.
-    ///
-    /// - Parameter reader: the file.
-    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
-    package init(_ reader: any ByteReader) throws {
-        var scan = DCFScan(length: reader.length)
-        while let range = scan.wanted {
-            let bytes = try reader.readAll(range)
-            try scan.take(bytes.rawSpan)
-        }
-        self = try scan.finish()
-    }
 }

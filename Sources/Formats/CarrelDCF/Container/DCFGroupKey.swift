@@ -10,7 +10,7 @@ package struct DCFGroupKey: Sendable, Hashable {
     package var groupID: String
     /// How the content key is encrypted.
     package var cipher: DCFCipher
-    /// The initialization vector and the encrypted key; of the cipher `none`, the key as it is.
+    /// The initialization vector and the encrypted key; with the cipher `none`, the plain key.
     package var encryptedKey: [UInt8]
 
     /// Encrypts a content key for a group.
@@ -36,7 +36,7 @@ package struct DCFGroupKey: Sendable, Hashable {
         encryptedKey = iv.bytes + block
     }
 
-    /// Reads the content of the box, behind its version and flags.
+    /// Reads the content of the box, after its version and flags.
     init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         let idLength = Int(try cursor.u16("group id"))
@@ -64,8 +64,8 @@ package struct DCFGroupKey: Sendable, Hashable {
     ///
     /// - Parameter groupKey: the key of the group, 16 bytes.
     /// - Returns: the content key, 16 bytes.
-    /// - Throws: `keyLength`; `length` when the encrypted key has an impossible length; `padding` when it was encrypted under another
-    ///   key, where the format shows that.
+    /// - Throws: `keyLength`; `length` if the encrypted key has an impossible length; `padding` if it was encrypted with another
+    ///   key and the format reveals that.
     package func unwrap(under groupKey: Secret) throws(CryptoError) -> Secret {
         guard groupKey.count == 16 else { throw CryptoError(.keyLength, "a group key has 16 bytes") }
         let wrongLength = CryptoError(.length, "the encrypted content key has an impossible length")

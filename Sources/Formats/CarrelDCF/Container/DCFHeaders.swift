@@ -13,13 +13,13 @@ package struct DCFHeaders: Sendable, Hashable {
     package var clearLength: Int64
     /// The content id, a URI of the scheme `cid:` as a rule.
     package var contentID: String
-    /// The address of the rights issuer; empty where there is none.
+    /// The URL of the rights issuer; empty if there is none.
     package var rightsIssuer: String
     /// Headers in words, in their order.
     package var textual: [DCFTextualHeader]
-    /// The content key under a group key, where the content belongs to a group.
+    /// The content key wrapped with a group key, if the content belongs to a group.
     package var groupKey: DCFGroupKey?
-    /// Other boxes behind the headers, as they are in the file.
+    /// Other boxes after the headers, verbatim.
     package var otherBoxes: [UInt8]
 
     /// - Parameters:
@@ -112,7 +112,7 @@ package struct DCFHeaders: Sendable, Hashable {
     /// Writes the box.
     ///
     /// - Returns: the offset of the plaintext length from the start of the box.
-    /// - Throws: `dcf.header` when a string is longer than its field.
+    /// - Throws: `dcf.header` if a string is longer than its field.
     @discardableResult
     func write(to writer: inout BoxWriter) throws(DCFError) -> Int {
         var text: [UInt8] = []

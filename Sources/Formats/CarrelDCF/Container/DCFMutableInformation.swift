@@ -8,9 +8,9 @@ import CarrelMP4
 package struct DCFMutableInformation: Sendable, Hashable {
     /// The 16 bytes that track a transaction (`odtt`).
     package var transactionID: [UInt8]?
-    /// Embedded licenses (`odrb`), each as it is.
+    /// Embedded licenses (`odrb`), verbatim.
     package var rights: [[UInt8]]
-    /// Other boxes, as they are in the file.
+    /// Other boxes, verbatim.
     package var otherBoxes: [UInt8]
 
     /// Bytes of the box that are read at most.

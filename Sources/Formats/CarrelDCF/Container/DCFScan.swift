@@ -2,9 +2,9 @@
 
 package import CarrelBytes
 import CarrelCrypto
-import CarrelMP4
+package import CarrelMP4
 
-/// Reads the boxes of a DCF, whichever way its bytes are fetched: names the bytes that it wants next, and takes them.
+/// Reads the boxes of a DCF, independently of how its bytes are fetched: requests ranges of bytes, and takes them.
 ///
 /// ```swift
 /// var scan = DCFScan(length: length)
@@ -25,7 +25,7 @@ package struct DCFScan: Sendable {
     private var headerBytes = 0
     private var isDCF = false
 
-    /// The content of the wanted bytes.
+    /// The meaning of the requested bytes.
     private enum Step {
         case box
         case brands
@@ -67,18 +67,18 @@ package struct DCFScan: Sendable {
         wanted = 0..<min(16, self.length)
     }
 
-    /// The result, when nothing is wanted any more.
+    /// Returns the result after all requested bytes were taken.
     ///
-    /// - Throws: `Malformed` when bytes are still wanted.
+    /// - Throws: `Malformed` if bytes are still requested.
     package func finish() throws(Malformed) -> DCFFile {
         guard wanted == nil else { throw Malformed("file ended early", at: Int(at)) }
         return file
     }
 
-    /// Takes the wanted bytes.
+    /// Takes the requested bytes.
     ///
-    /// - Parameter bytes: those of ``wanted``.
-    /// - Throws: `Malformed` with the fault and its place in the file.
+    /// - Parameter bytes: the bytes of ``wanted``.
+    /// - Throws: `Malformed` with the fault and its offset in the file.
     package mutating func take(_ bytes: RawSpan) throws(Malformed) {
         guard let wanted else { return }
         guard bytes.byteCount == wanted.count else {
@@ -97,7 +97,7 @@ package struct DCFScan: Sendable {
         try nextBox()
     }
 
-    /// The end of the bytes that the next box lies in.
+    /// The end of the range that contains the next box.
     private var limit: Int64 { open?.end ?? length }
 
     /// Goes on with the box at `at`, out of a container that ends there.
@@ -252,5 +252,20 @@ package struct DCFScan: Sendable {
             isPadded: headers.isPadded,
             clearLength: headers.clearLength
         )
+    }
+}
+
+extension DCFFile {
+    /// Reads the boxes of a file.
+    ///
+    /// - Parameter reader: the file.
+    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    package init(_ reader: any ByteReader) throws {
+        var scan = DCFScan(length: reader.length)
+        while let range = scan.wanted {
+            let bytes = try reader.readAll(range)
+            try scan.take(bytes.rawSpan)
+        }
+        self = try scan.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 /// A header in words (`Name:value`, OMA DRM Content Format 2.0).
 package struct DCFTextualHeader: Sendable, Hashable {
-    /// The header as it is in the file.
+    /// The header verbatim.
     package let text: String
 
     /// - Parameter text: the whole header; must not hold a NUL.
@@ -17,10 +17,10 @@ package struct DCFTextualHeader: Sendable, Hashable {
         text = "\(name):\(value)"
     }
 
-    /// The part before the first colon; all of it where there is none.
+    /// The part before the first colon; the whole header if there is none.
     package var name: Substring { text.prefix { $0 != ":" } }
 
-    /// The part behind the first colon, without spaces around it.
+    /// The part after the first colon, without surrounding spaces.
     package var value: Substring {
         var value = text.dropFirst(name.count).dropFirst()
         while value.first == " " { value.removeFirst() }
@@ -36,10 +36,10 @@ package struct DCFTextualHeader: Sendable, Hashable {
 package struct DCFAcquisition: Sendable, Hashable {
     /// `on-demand` or `in-advance` of a silent header, `instant` or `preview-rights` of a preview header.
     package let method: String
-    /// The address to ask; of an instant preview the address of its content.
+    /// The URL to call; for an instant preview, the URL of its content.
     package let address: String
 
-    /// Reads `method;address`; nil when there is no address.
+    /// Reads `method;address`; nil if there is no address.
     init?(_ value: Substring) {
         guard let end = value.firstIndex(of: ";") else { return nil }
         let address = value[value.index(after: end)...].drop { $0 == " " }

@@ -7,7 +7,7 @@ package import CarrelMP4
 package struct DCFUserDataEntry: Sendable, Hashable {
     /// Its type: `titl`, `dscp`, `cprt`, `auth`, `gnre`, `icnu`, `infu`, `cvru`, `lrcu`, …
     package let type: FourCC
-    /// ISO 639-2, three letters; nil where the entry has none.
+    /// ISO 639-2, three letters; nil if the entry has none.
     package let language: String?
     /// Its text or address; nil for an entry of another kind.
     package let text: String?
@@ -40,7 +40,7 @@ package struct DCFUserDataEntry: Sendable, Hashable {
         return letters
     }
 
-    /// UTF-8, or UTF-16 behind a byte order mark, up to a NUL.
+    /// Decodes UTF-8, or UTF-16 after a byte order mark, up to a NUL.
     private static func text(_ bytes: RawSpan) -> String {
         guard bytes.byteCount >= 2, bytes.u16(at: 0) == 0xfeff else {
             return String(decoding: [UInt8](copying: bytes).prefix { $0 != 0 }, as: UTF8.self)

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelMP4
 
-/// Boxes in memory, read strictly: each lies inside its parent, and nothing is left over (ISO/IEC 14496-12 §4.2).
+/// Boxes in memory, read strictly: each is within its parent, without trailing bytes (ISO/IEC 14496-12 §4.2).
 enum MemoryBoxList {
     /// Lists of boxes are refused beyond this length.
     static let limit = 1000
@@ -14,7 +14,7 @@ enum MemoryBoxList {
     ///   - span: the boxes.
     ///   - base: the offset of `span` in the file, for errors.
     ///   - visit: gets the type, the box with its header, its content, and the offset of the content in the file.
-    /// - Throws: what `visit` throws; `Malformed` when a box does not fit or there are too many.
+    /// - Throws: the errors of `visit`; `Malformed` if a box does not fit or there are too many.
     static func forEach(
         in span: RawSpan,
         base: Int,

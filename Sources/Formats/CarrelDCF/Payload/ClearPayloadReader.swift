@@ -15,10 +15,10 @@ package struct ClearPayloadReader: ByteReader {
     package let length: Int64
 
     /// - Parameters:
-    ///   - payload: of the file.
+    ///   - payload: the payload of the file.
     ///   - reader: the file.
     ///   - key: the content key; not needed without encryption.
-    /// - Throws: what the reader throws; `Malformed` when the length is read from the padding and that is wrong; `CryptoError`
+    /// - Throws: the errors of the reader; `Malformed` if the length is read from the padding and that is wrong; `CryptoError`
     ///   `keyLength`.
     package init(_ payload: EncryptedPayload, of reader: any ByteReader, key: Secret?) throws {
         var payload = payload
@@ -41,7 +41,7 @@ package struct ClearPayloadReader: ByteReader {
     /// - Parameters:
     ///   - piece: bytes of one piece, at most.
     ///   - body: gets each piece.
-    /// - Throws: what the reader or `body` throws; `Malformed` when the padding is wrong, before the last piece is passed on.
+    /// - Throws: the errors of the reader or `body`; `Malformed` if the padding is wrong, before the last piece is passed on.
     package func forEachPiece(of piece: Int = 1 << 18, _ body: (RawSpan) throws -> Void) throws {
         var at: Int64 = 0
         while at < length {

@@ -2,19 +2,11 @@
 
 package import CarrelBytes
 
+/// The domain of ``DCFError``.
+package enum DCFErrorDomain: ErrorDomain {}
+
 /// A failure to write or to decrypt OMA content that is not the fault of a file's bytes.
-package struct DCFError: CodedError {
-    package typealias Code = ErrorCode<DCFError>
-
-    package let code: Code
-    /// A lower-case sentence without a period.
-    package let message: String
-
-    package init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias DCFError = CodedFailure<DCFErrorDomain>
 
 extension ErrorCode where Failure == DCFError {
     /// A header does not fit into its field.

@@ -3,22 +3,22 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// A payload that is encrypted as a whole: where its bytes are, and how any range of it is decrypted alone.
+/// A payload that is encrypted as a whole: the location of its bytes, and independent decryption of any range.
 ///
-/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes to
-/// ``decrypt(_:holding:key:)``.
+/// Holds no key and reads nothing. To read a range of the clear bytes, read ``range(holding:)`` from the file and pass the bytes
+/// to ``decrypt(_:holding:key:)``.
 package struct EncryptedPayload: Sendable, Hashable {
     /// How far the counter of CTR carries.
     package enum CounterWidth: Sendable, Hashable {
-        /// The low 64 bits count and wrap.
+        /// The low 64 bits are the counter, and wrap.
         case low64
-        /// All 128 bits count (NIST SP 800-38A appendix B.1), as in OMA DCF.
+        /// All 128 bits are the counter (NIST SP 800-38A appendix B.1), as in OMA DCF.
         case all128
     }
 
     /// How the bytes are encrypted.
     package let cipher: DCFCipher
-    /// The offset of the encrypted bytes in the file, behind the initialization vector.
+    /// The offset of the encrypted bytes in the file, after the initialization vector.
     package let start: Int64
     /// Bytes there.
     package let encryptedLength: Int64
@@ -34,12 +34,12 @@ package struct EncryptedPayload: Sendable, Hashable {
     /// - Parameters:
     ///   - cipher: how the bytes are encrypted.
     ///   - start: the offset of the encrypted bytes in the file.
-    ///   - encryptedLength: bytes there.
+    ///   - encryptedLength: number of encrypted bytes.
     ///   - iv: the initialization vector, or the first counter block.
-    ///   - isPadded: whether padding fills the last block of CBC.
-    ///   - counterWidth: how far the counter carries.
-    ///   - clearLength: bytes in the clear; nil where only the padding shows them.
-    /// - Throws: `Malformed` when no content of that length is encrypted in that many bytes.
+    ///   - isPadded: whether padding fills the last CBC block.
+    ///   - counterWidth: the width of the counter.
+    ///   - clearLength: number of clear bytes; nil if only the padding determines it.
+    /// - Throws: `Malformed` if no content of that length encrypts to that many bytes.
     package init(
         _ cipher: DCFCipher,
         start: Int64,
@@ -75,7 +75,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         self.clearLength = self.isPadded ? clearLength : clearLength ?? encryptedLength
     }
 
-    /// The bytes of the file that ``measure(_:key:)`` needs, 32 at most; nil when the length is known.
+    /// The bytes of the file that ``measure(_:key:)`` needs, 32 at most; nil if the length is known.
     package var tail: Range<Int64>? {
         clearLength == nil ? start + max(0, encryptedLength - 32)..<start + encryptedLength : nil
     }
@@ -85,7 +85,7 @@ package struct EncryptedPayload: Sendable, Hashable {
     /// - Parameters:
     ///   - tail: the bytes of ``tail``.
     ///   - key: the content key.
-    /// - Throws: `Malformed` when the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
+    /// - Throws: `Malformed` if the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
     package mutating func measure(_ tail: [UInt8], key: Secret) throws {
         guard let range = self.tail else { return }
         guard tail.count == range.count, tail.count >= 16 else { throw Malformed("data ended early", at: Int(start)) }
@@ -102,7 +102,7 @@ package struct EncryptedPayload: Sendable, Hashable {
         clearLength = length
     }
 
-    /// AES with a longer key would give bytes, and wrong ones.
+    /// AES with a longer key would produce wrong bytes.
     private static func checkLength(of key: Secret) throws(CryptoError) {
         guard key.count == 16 else {
             throw CryptoError(.keyLength, "AES-128 has keys of 16 bytes, and this one has \(key.count)")
@@ -117,7 +117,7 @@ package struct EncryptedPayload: Sendable, Hashable {
 
     /// The bytes of the file that hold a range of the clear bytes: whole blocks, of CBC with the block before them.
     ///
-    /// - Parameter clear: a range of the clear bytes; what does not exist of it is left out.
+    /// - Parameter clear: a range of the clear bytes; it is limited to the existing ones.
     /// - Returns: a range of the file, 47 bytes longer than the clear range at most.
     package func range(holding clear: Range<Int64>) -> Range<Int64> {
         let clear = clamped(clear)
@@ -127,20 +127,21 @@ package struct EncryptedPayload: Sendable, Hashable {
         case .none: return start + clear.lowerBound..<start + clear.upperBound
         case .counter: return start + block..<start + clear.upperBound
         case .cbc:
-            // the last block goes along, so that its padding is checked
+            // include the last block, so that its padding is checked
             let end = clear.upperBound == clearLength && isPadded ? encryptedLength : (clear.upperBound + 15) & ~15
             return start + max(0, block - 16)..<start + end
         }
     }
 
-    /// Decrypts a range where its bytes lie.
+    /// Decrypts a range in place.
     ///
     /// - Parameters:
     ///   - bytes: the bytes of ``range(holding:)``; they are changed.
-    ///   - clear: the range of the clear bytes that they hold.
+    ///   - clear: the range of clear bytes that they contain.
     ///   - key: the content key; not used without encryption.
-    /// - Returns: the places of the clear bytes in `bytes`.
-    /// - Throws: `Malformed` when bytes are missing or the padding is wrong: another key, or altered bytes; `CryptoError` `keyLength`.
+    /// - Returns: the range of the clear bytes in `bytes`.
+    /// - Throws: `Malformed` if bytes are missing or the padding is wrong: another key, or altered bytes; `CryptoError`
+    ///   `keyLength`.
     package func decrypt(_ bytes: inout [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> Range<Int> {
         let range = range(holding: clear)
         let clear = clamped(clear)
@@ -175,10 +176,10 @@ package struct EncryptedPayload: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of ``range(holding:)``.
-    ///   - clear: the range of the clear bytes that they hold.
+    ///   - clear: the range of clear bytes that they contain.
     ///   - key: the content key; not used without encryption.
     /// - Returns: the clear bytes.
-    /// - Throws: as the method that decrypts where the bytes lie.
+    /// - Throws: the errors of the in-place method.
     package func decrypt(_ bytes: consuming [UInt8], holding clear: Range<Int64>, key: Secret?) throws -> [UInt8] {
         let places: Range<Int> = try decrypt(&bytes, holding: clear, key: key)
         return places.count == bytes.count ? bytes : Array(bytes[places])
@@ -198,7 +199,7 @@ extension AESStream {
         }
         var counter = iv.carried(by: block)
         var at = 0
-        // the stream wraps the low half: begin again where it does
+        // the low half of the counter wraps: start a new stream there
         while at < bytes.byteCount {
             let room = UInt64.max - counter.low
             let rest = bytes.byteCount - at

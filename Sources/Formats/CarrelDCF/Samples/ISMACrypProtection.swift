@@ -9,7 +9,7 @@ package struct ISMACrypProtection: Sendable, Hashable {
     package let keyManagement: String
     /// The header in front of each sample (`iSFM`).
     package let sampleHeader: SampleHeader
-    /// The first eight bytes of each counter block (`iSLT`); 0 where the track has no salt.
+    /// The first eight bytes of each counter block (`iSLT`); 0 if the track has no salt.
     package let salt: UInt64
 
     /// Reads the boxes of the scheme's information (`schi`).

@@ -4,7 +4,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelMP4
 
-/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format `MGSV`).
+/// The protection of a track of a Marlin file (an IPMP descriptor of type 0xA551, Marlin Core System Specification, file format
+/// `MGSV`).
 package struct MarlinProtection: Sendable, Hashable {
     /// The scheme: each sample is an initialization vector and AES-128-CBC with padding.
     package enum Scheme: Sendable, Hashable {
@@ -20,7 +21,7 @@ package struct MarlinProtection: Sendable, Hashable {
     package let contentID: String
     /// The content key wrapped under the group key (`gkey`, RFC 3394); nil in the scheme `ACBC`.
     package let wrappedKey: [UInt8]?
-    /// The box of signed attributes (`satr`), whole; empty where there is none.
+    /// The box of signed attributes (`satr`), whole; empty if there is none.
     package let signedAttributes: [UInt8]
     /// HMAC-SHA-256 of the signed attributes under the content key (`hmac`).
     package let authenticator: [UInt8]?
@@ -74,7 +75,7 @@ package struct MarlinProtection: Sendable, Hashable {
         authenticator = information.tag
     }
 
-    /// Reads a `schm` whose version has 16 bits.
+    /// Reads a `schm` box with a 16-bit version.
     private static func scheme(_ content: RawSpan, _ at: Int) throws(Malformed) -> Scheme {
         guard content.byteCount >= 10 else { throw Malformed("scheme is cut off", at: at) }
         let type = FourCC(content.u32(at: 4))
@@ -88,7 +89,7 @@ package struct MarlinProtection: Sendable, Hashable {
     /// Checks that a key is the content key, as far as the track shows that.
     ///
     /// - Parameter key: a content key.
-    /// - Throws: `integrity` when the signed attributes do not match.
+    /// - Throws: `integrity` if the signed attributes do not match.
     package func verify(_ key: Secret) throws(CryptoError) {
         guard let authenticator, !signedAttributes.isEmpty else { return }
         guard HMACSHA256(key: key).isValid(authenticator.rawSpan, for: signedAttributes.rawSpan) else {

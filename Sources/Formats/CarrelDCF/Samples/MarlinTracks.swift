@@ -5,9 +5,9 @@ package import CarrelMP4
 
 /// The protected tracks of a Marlin file (brand `MGSV`).
 ///
-/// The movie's object descriptor (`iods`) names a track of object descriptors; its only sample lists the objects, each a track (by its
-/// place in `tref`/`mpod`) and a pointer to an IPMP descriptor, and the descriptors, of which those of type 0xA551 hold a `sinf`
-/// (ISO/IEC 14496-1 §7.2, 14496-14 §3.1).
+/// The movie's object descriptor (`iods`) names a track of object descriptors. Its only sample lists the objects, each a track
+/// (by its index in `tref`/`mpod`) and a pointer to an IPMP descriptor, and the descriptors; a descriptor of type 0xA551 contains
+/// a `sinf` (ISO/IEC 14496-1 §7.2, 14496-14 §3.1).
 package enum MarlinTracks {
     /// Whether a file has Marlin's brand.
     package static func isMarlin(_ file: MP4File) -> Bool { file.brands.contains("MGSV") }
@@ -16,7 +16,7 @@ package enum MarlinTracks {
     ///
     /// - Parameter file: a file of the brand.
     /// - Returns: the protections by track id; tracks that are not in it are clear.
-    /// - Throws: what the reader throws; `Malformed` with the fault and its place in the file.
+    /// - Throws: the errors of the reader; `Malformed` with the fault and its place in the file.
     package static func protections(of file: MP4File) throws -> [UInt32: MarlinProtection] {
         var movie = MarlinMovie()
         try movie.read(file.reader)

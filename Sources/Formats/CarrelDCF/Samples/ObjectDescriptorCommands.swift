@@ -4,9 +4,9 @@ import CarrelBytes
 
 /// One descriptor in front of its content: a tag and a length of one to four bytes (ISO/IEC 14496-1 §8.3.3).
 enum Descriptor {
-    /// Passes over the next descriptor; nil at the end.
+    /// Skips the next descriptor; nil at the end.
     ///
-    /// - Returns: its tag, and where its content lies in the bytes of the cursor.
+    /// - Returns: its tag, and the range of its content in the bytes of the cursor.
     static func next(_ cursor: inout ByteCursor) throws(Malformed) -> (tag: UInt8, content: Range<Int>)? {
         guard cursor.remaining > 0 else { return nil }
         let tag = try cursor.u8("descriptor")

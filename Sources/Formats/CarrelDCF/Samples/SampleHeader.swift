@@ -2,10 +2,10 @@
 
 import CarrelBytes
 
-/// The header in front of each sample (`odaf` of OMA PDCF, `iSFM` of ISMACryp 1.1 §9.2): a flag where encryption is selective, then of
-/// an encrypted sample an initialization vector and a key indicator.
+/// The header of each sample (`odaf` of OMA PDCF, `iSFM` of ISMACryp 1.1 §9.2): a flag if encryption is selective and, for an
+/// encrypted sample, an initialization vector and a key indicator.
 package struct SampleHeader: Sendable, Hashable {
-    /// Whether each sample begins with a byte whose highest bit says that it is encrypted.
+    /// Whether each sample begins with a byte whose highest bit marks it as encrypted.
     package let isSelective: Bool
     /// Bytes of the key indicator.
     package let keyIndicatorLength: Int
@@ -22,7 +22,7 @@ package struct SampleHeader: Sendable, Hashable {
         self.ivLength = ivLength
     }
 
-    /// Reads the three bytes behind version and flags.
+    /// Reads the three bytes after version and flags.
     init(_ content: RawSpan, at base: Int) throws(Malformed) {
         guard content.byteCount == 7, content.u32(at: 0) >> 24 == 0 else {
             throw Malformed("format of sample headers is damaged", at: base)

@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelMP4
 
-/// The protection of a track by one of the schemes that encrypt each sample as a whole, behind a header: OMA PDCF, ISMACryp, Marlin.
+/// The protection of a track by a scheme that encrypts each sample as a whole, after a header: OMA PDCF, ISMACryp or Marlin.
 ///
 /// ```swift
 /// let protection = try SampleProtection(track.protection)  // of Marlin: MarlinTracks
@@ -33,7 +33,7 @@ package enum SampleProtection: Sendable, Hashable {
         }
     }
 
-    /// The name of the content key; nil for ISMACryp, whose keys have none.
+    /// The name of the content key; nil for ISMACryp, which does not name keys.
     package var contentID: String? {
         switch self {
         case .pdcf(let track): track.headers.contentID
@@ -42,7 +42,7 @@ package enum SampleProtection: Sendable, Hashable {
         }
     }
 
-    /// The id of the group whose key wraps the content key; empty where the format does not name it, nil where there is no group.
+    /// The ID of the group whose key wraps the content key; empty if the format does not name it, nil without a group.
     package var groupID: String? {
         switch self {
         case .pdcf(let track): track.headers.groupKey?.groupID
@@ -55,7 +55,7 @@ package enum SampleProtection: Sendable, Hashable {
     ///
     /// - Parameter groupKey: the key of the group.
     /// - Returns: the content key.
-    /// - Throws: `integrity` or `padding` when it is wrapped under another key; `key` when the track has no wrapped key.
+    /// - Throws: `integrity` or `padding` if it is wrapped under another key; `key` if the track has no wrapped key.
     package func contentKey(under groupKey: Secret) throws(CryptoError) -> Secret {
         switch self {
         case .pdcf(let track):
@@ -71,11 +71,11 @@ package enum SampleProtection: Sendable, Hashable {
     ///
     /// - Parameter key: the content key, 16 bytes.
     /// - Returns: a decrypter for any number of samples.
-    /// - Throws: `keyLength`; `integrity` when the track shows that the key is another.
+    /// - Throws: `keyLength`; `integrity` if the track shows that the key is another.
     package func decrypter(key: Secret) throws(CryptoError) -> SampleDecrypter { try SampleDecrypter(self, key) }
 }
 
-/// Decrypts the samples of one track where they lie, in any order and without an allocation.
+/// Decrypts the samples of one track in place, in any order and without allocations.
 package struct SampleDecrypter: ~Copyable, Sendable {
     private let protection: SampleProtection
     private var stream: AESStream
@@ -100,11 +100,11 @@ package struct SampleDecrypter: ~Copyable, Sendable {
     /// Decrypts one sample.
     ///
     /// - Parameters:
-    ///   - bytes: hold the sample; they are changed where they lie.
-    ///   - range: the sample in them. Traps when it does not lie in `bytes`.
-    /// - Returns: where the clear sample lies in `bytes`, inside `range`.
-    /// - Throws: `Malformed` when the sample is shorter than its header, is not whole blocks, or its padding is wrong (another key, or
-    ///   altered bytes); offsets count from the start of the sample.
+    ///   - bytes: the buffer with the sample; it is changed in place.
+    ///   - range: the range of the sample. Traps if it is not within `bytes`.
+    /// - Returns: the range of the clear sample in `bytes`, within `range`.
+    /// - Throws: `Malformed` if the sample is shorter than its header, is not whole blocks, or its padding is wrong (another key,
+    ///   or altered bytes); offsets are relative to the start of the sample.
     package mutating func decrypt(_ bytes: inout MutableRawSpan, sample range: Range<Int>) throws(Malformed) -> Range<Int> {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the sample lies outside the bytes")
         switch protection {

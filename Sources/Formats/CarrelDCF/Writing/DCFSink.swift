@@ -2,10 +2,10 @@
 
 /// The place that a DCF is written to.
 package protocol DCFSink {
-    /// Writes behind everything so far.
+    /// Appends bytes.
     mutating func write(_ bytes: RawSpan) throws
 
-    /// Replaces bytes that were written before. Called only where a length was not known in advance.
+    /// Overwrites bytes that were written before. Called only if a length was not known in advance.
     mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws
 }
 

@@ -44,9 +44,9 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///
     /// - Parameters:
     ///   - sink: gets the bytes.
-    ///   - nextIV: a fresh initialization vector for each encrypted object. Of CTR, the vectors of one key must lie further apart than
-    ///     the contents have blocks; random ones do.
-    /// - Throws: what the sink throws.
+    ///   - nextIV: returns a fresh initialization vector for each encrypted object. In CTR mode, the vectors of one key must be
+    ///     further apart than the contents have blocks; random ones are.
+    /// - Throws: the errors of the sink.
     package init(_ sink: Sink, nextIV: @escaping () -> AESBlock) throws {
         var sink = sink
         var writer = BoxWriter()
@@ -72,9 +72,9 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///   - contentType: its media type, at most 255 bytes.
     ///   - headers: its headers; `clearLength` is set here.
     ///   - userData: the boxes of its user data, whole; empty for none.
-    ///   - length: bytes of its content; nil when they are counted on the way, which the sink must be able to write over.
+    ///   - length: bytes of its content; nil if they are counted on the way, which the sink must be able to write over.
     ///   - key: the content key, 16 bytes; nil for an object that is not encrypted.
-    /// - Throws: what the sink throws; `dcf.header`, `dcf.key`, or `CryptoError`.
+    /// - Throws: the errors of the sink; `dcf.header`, `dcf.key`, or `CryptoError`.
     package mutating func begin(
         contentType: String,
         _ headers: DCFHeaders,
@@ -145,7 +145,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         return (writer.bytes, lengthAt)
     }
 
-    /// Bytes behind the data length: initialization vector, encrypted content, padding.
+    /// The byte count after the data length: initialization vector, encrypted content, padding.
     private static func payloadLength(_ clear: Int64, _ cipher: DCFCipher) -> Int64 {
         switch cipher {
         case .none: clear
@@ -173,7 +173,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// Encrypts and writes the next bytes of the content.
     ///
     /// - Parameter clear: any number of bytes.
-    /// - Throws: what the sink throws; `dcf.length` when they are more than announced.
+    /// - Throws: the errors of the sink; `dcf.length` if they are more than announced.
     package mutating func append(_ clear: RawSpan) throws {
         guard let promised = object.map({ $0.promised ?? Int64(1) << 60 }), let length = object?.length else {
             preconditionFailure("no object is open")
@@ -189,7 +189,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         }
     }
 
-    /// Encrypts and writes what is held, which in CBC is whole blocks.
+    /// Encrypts and writes the buffered bytes: in CBC mode, whole blocks.
     private mutating func flush() throws {
         var piece: [UInt8] = []
         swap(&piece, &held)
@@ -210,7 +210,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
 
     /// Ends the object.
     ///
-    /// - Throws: what the sink throws; `dcf.length` when the content is shorter than announced.
+    /// - Throws: the errors of the sink; `dcf.length` if the content is shorter than announced.
     package mutating func end() throws {
         guard var done = object else { preconditionFailure("no object is open") }
         if let promised = done.promised, promised != done.length {
@@ -239,7 +239,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///   - headers: its headers.
     ///   - userData: the boxes of its user data.
     ///   - key: the content key; nil for an object that is not encrypted.
-    /// - Throws: what the reader and the sink throw, and as `begin`.
+    /// - Throws: the errors of the reader and the sink, and as `begin`.
     package mutating func write(
         _ reader: any ByteReader,
         contentType: String,
@@ -262,7 +262,7 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///
     /// - Parameter mutableInformation: embedded licenses; nil for none.
     /// - Returns: the sink.
-    /// - Throws: what the sink throws.
+    /// - Throws: the errors of the sink.
     package consuming func finish(_ mutableInformation: DCFMutableInformation? = nil) throws -> Sink {
         precondition(object == nil, "an object is open")
         if let box = mutableInformation?.box { try sink.write(box.rawSpan) }

@@ -9,12 +9,12 @@ package struct BoxWriter: Sendable {
 
     package init() {}
 
-    /// Writes a box around what `body` writes.
+    /// Writes a box around the output of `body`.
     ///
     /// - Parameters:
     ///   - type: its type.
     ///   - body: writes the content.
-    /// - Throws: what `body` throws.
+    /// - Throws: the errors of `body`.
     package mutating func box<Failure: Error>(
         _ type: FourCC,
         _ body: (inout BoxWriter) throws(Failure) -> Void
@@ -32,8 +32,8 @@ package struct BoxWriter: Sendable {
     ///   - type: its type.
     ///   - version: its version.
     ///   - flags: 24 bits.
-    ///   - body: writes what follows the flags.
-    /// - Throws: what `body` throws.
+    ///   - body: writes the content after the flags.
+    /// - Throws: the errors of `body`.
     package mutating func fullBox<Failure: Error>(
         _ type: FourCC,
         version: UInt8 = 0,

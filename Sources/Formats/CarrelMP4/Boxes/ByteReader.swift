@@ -5,7 +5,7 @@ package protocol ByteReader {
     /// Bytes in all. Must not change.
     var length: Int64 { get }
 
-    /// The bytes of `range`, which lies inside `0..<length`: all of them, or an error.
+    /// Returns exactly the bytes of `range`, which is within `0..<length`, or throws.
     func read(_ range: Range<Int64>) throws -> [UInt8]
 }
 

@@ -46,7 +46,7 @@ package struct EditList: Sendable {
         }
     }
 
-    /// The one stretch of media presented, or nil when there are several or none.
+    /// The one stretch of media presented, or nil if there are several or none.
     var single: Edit? {
         let media = edits.filter { $0.mediaTime >= 0 }
         return media.count == 1 ? media[0] : nil

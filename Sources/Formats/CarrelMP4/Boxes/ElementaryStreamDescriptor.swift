@@ -5,7 +5,7 @@ import CarrelBytes
 
 /// The descriptor in an `esds` box (ISO/IEC 14496-14 §5.6, 14496-1 §7.2.6.5).
 enum ElementaryStreamDescriptor {
-    /// The codec it describes; nil when it is damaged or not audio.
+    /// The codec it describes; nil if it is damaged or not audio.
     static func codec(_ content: RawSpan) -> MP4Codec? {
         do throws(Malformed) {
             var box = ByteCursor(content)
@@ -35,7 +35,7 @@ enum ElementaryStreamDescriptor {
         }
     }
 
-    /// The content of the next descriptor, which must have this tag. One that says it is longer than its parent is taken as cut.
+    /// The content of the next descriptor, which must have this tag. A descriptor that is longer than its parent is truncated.
     @_lifetime(copy cursor)
     private static func descriptor(_ tag: UInt8, _ cursor: inout ByteCursor) throws(Malformed) -> RawSpan {
         guard try cursor.u8("descriptor") == tag else { throw Malformed("descriptor has another tag", at: cursor.position - 1) }

@@ -2,24 +2,24 @@
 
 import CarrelBytes
 
-/// A stretch of a file in memory that moves where reading goes, so that small reads are cheap and memory stays bounded.
+/// A buffered range of a file that moves with the reads, so that small reads are cheap and memory is bounded.
 package struct FileWindow {
     /// The file.
     package let reader: any ByteReader
-    /// Bytes of one read, and the most that one read may ask for.
+    /// Size of a read in bytes, and the maximum size that can be requested.
     package let capacity: Int
     private(set) var start: Int64 = 0
     private var bytes: [UInt8] = []
 
     /// - Parameters:
     ///   - reader: the file.
-    ///   - capacity: bytes of one read, and the most that one read may ask for.
+    ///   - capacity: size of a read in bytes, and the maximum size that can be requested.
     package init(_ reader: any ByteReader, capacity: Int = 4096) {
         self.reader = reader
         self.capacity = capacity
     }
 
-    /// Makes sure that `count` bytes at `offset` are in memory, and returns where they are.
+    /// Loads `count` bytes at `offset`, and returns their index in memory.
     private mutating func index(_ offset: Int64, _ count: Int, _ what: StaticString) throws -> Int {
         guard offset >= 0, count <= capacity, reader.length - offset >= count else {
             throw Malformed("\(what) lies past the end of the file", at: Int(max(0, offset)))

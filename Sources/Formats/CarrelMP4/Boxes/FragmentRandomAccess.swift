@@ -14,7 +14,7 @@ package struct FragmentRandomAccess: Sendable {
         package var isFirst: Bool
     }
 
-    /// Of one track, in the order of the file.
+    /// The entries of one track, in file order.
     package private(set) var entries: [Entry] = []
 
     /// Bytes of the table, at most.
@@ -22,7 +22,7 @@ package struct FragmentRandomAccess: Sendable {
     /// Entries of a track, at most.
     private static let entryLimit = 1 << 18
 
-    /// The bytes of the table by the last box of a file (`mfro`); nil when there is none.
+    /// The bytes of the table by the last box of a file (`mfro`); nil if there is none.
     static func range(in reader: any ByteReader) throws -> Range<Int64>? {
         guard reader.length >= 32 else { return nil }
         let end = try reader.readAll(reader.length - 16..<reader.length)
@@ -35,12 +35,12 @@ package struct FragmentRandomAccess: Sendable {
         return reader.length - length..<reader.length
     }
 
-    /// Reads the table of a track; nil when the file has no table, or the table names no such track.
+    /// Reads the table of a track; nil if the file has no table, or the table names no such track.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - track: the track's id.
-    /// - Throws: what the reader throws; `Malformed` when the table is damaged, or its places do not rise inside the file.
+    /// - Throws: the errors of the reader; `Malformed` if the table is damaged, or its places do not rise inside the file.
     package init?(_ reader: any ByteReader, track: UInt32) throws {
         guard let range = try Self.range(in: reader) else { return nil }
         var window = FileWindow(reader, capacity: 1 << 14)
@@ -68,7 +68,7 @@ package struct FragmentRandomAccess: Sendable {
             var field = at + (isLong ? 16 : 8)
             var isFirst = true
             for size in sizes {
-                // the last byte tells enough: numbers count from 1
+                // the last byte is sufficient: numbers start at 1
                 for i in 0..<size {
                     let byte = try window.u8(at: field + i, "random access")
                     if byte != (i == size - 1 ? 1 : 0) { isFirst = false }

@@ -7,7 +7,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// - Parameter bytes: 16 of them; nil when there are fewer or more.
+    /// - Parameter bytes: 16 of them; nil if there are fewer or more.
     package init?(_ bytes: RawSpan) {
         guard bytes.byteCount == 16 else { return nil }
         high = bytes.u64(at: 0)
@@ -27,7 +27,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
         return bytes
     }
 
-    /// Whether it has no bit set, as where a track leaves the naming of keys to its sample groups.
+    /// Whether all bits are zero, as in a track whose sample groups name the keys.
     package var isZero: Bool { high | low == 0 }
 
     /// 32 lower-case digits.

@@ -10,19 +10,19 @@ package struct MP4Box: Sendable {
     package let start: Int64
     /// Its content, in bytes of the file. Of a box that the file's end cuts off, only the existing part.
     package let content: Range<Int64>
-    /// Whether the box says it goes on past its parent.
+    /// Whether the box is longer than its parent.
     package let isCut: Bool
 
     /// No parent has more boxes than this.
     package static let limit = 100_000
 
-    /// The box whose header is at `start`.
+    /// Reads the box header at `start`.
     ///
     /// - Parameters:
     ///   - window: reads the file.
     ///   - start: the offset of the header.
-    ///   - parent: the bytes that the box lies in.
-    /// - Throws: what the reader throws; `Malformed` when the header is damaged.
+    ///   - parent: the range that contains the box.
+    /// - Throws: the errors of the reader; `Malformed` if the header is damaged.
     package init(_ window: inout FileWindow, at start: Int64, in parent: Range<Int64>) throws {
         guard parent.upperBound - start >= 8 else { throw Malformed("box header is cut off", at: Int(start)) }
         self.start = start
@@ -43,7 +43,7 @@ package struct MP4Box: Sendable {
 
     /// Calls `visit` with each box of `parent`.
     ///
-    /// - Throws: what `visit` throws; when a box does not fit into its parent or there are too many.
+    /// - Throws: the errors of `visit`; if a box does not fit into its parent or there are too many.
     package static func forEach(
         in parent: Range<Int64>,
         _ window: inout FileWindow,

@@ -2,7 +2,7 @@
 
 package import CarrelAudio
 
-/// How the sound of a track is coded.
+/// The audio coding of a track.
 package enum MP4Codec: Sendable, Hashable, CustomStringConvertible {
     /// MPEG-4 AAC, raw blocks without headers.
     case aac(AudioSpecificConfig)

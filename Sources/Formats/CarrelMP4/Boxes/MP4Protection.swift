@@ -2,11 +2,11 @@
 
 /// The protection of a track's samples (`sinf`, ISO/IEC 14496-12 §8.12).
 package struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
-    /// The four characters of the scheme (§8.12.5), or of the sample entry where the scheme is not said.
+    /// The four characters of the scheme (§8.12.5), or of the sample entry if no scheme is declared.
     package let scheme: String
-    /// The sample entry before the protection (`frma`), when it is said.
+    /// The original sample entry format (`frma`), if declared.
     package let originalFormat: FourCC?
-    /// The boxes of the scheme's own information (`schi`), as they lie in the file; empty when there are none.
+    /// The boxes of the scheme's own information (`schi`), verbatim; empty if there are none.
     package let schemeInformation: [UInt8]
 
     package init(scheme: String, originalFormat: FourCC? = nil, schemeInformation: [UInt8] = []) {

@@ -14,14 +14,14 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
     /// - Parameters:
     ///   - system: the 16 bytes of the system's id.
     ///   - keyIDs: the keys it speaks of.
-    ///   - data: what only the system understands.
+    ///   - data: the system's own data.
     package init(system: [UInt8], keyIDs: [KeyID] = [], data: [UInt8] = []) {
         self.system = system
         self.keyIDs = keyIDs
         self.data = data
     }
 
-    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil when it is another box, or damaged.
+    /// Reads the content of a `pssh` box, or of PIFF's `uuid` box for the same; nil if it is another box, or damaged.
     package init?(_ type: FourCC, _ content: RawSpan) {
         do throws(Malformed) {
             var cursor = ByteCursor(content)
@@ -63,7 +63,7 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
     /// The system's name for people; nil of one that Carrel does not know.
     package var name: String? { Self.names[Hex.encode(system)] }
 
-    /// The common system of the standard, whose data is empty and whose keys count (W3C "cenc" Initialization Data Format §4).
+    /// The common system of the standard, which has key IDs and no data (W3C "cenc" Initialization Data Format §4).
     package static let common: [UInt8] = [
         0x10, 0x77, 0xef, 0xec, 0xc0, 0xb2, 0x4d, 0x02, 0xac, 0xe3, 0x3c, 0x1e, 0x52, 0xe2, 0xfb, 0x4b,
     ]

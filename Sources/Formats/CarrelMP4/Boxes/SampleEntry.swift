@@ -5,30 +5,30 @@ package import CarrelBytes
 
 /// One description of a track's samples (`stsd`, ISO/IEC 14496-12 §8.5.2): their coding, and their protection.
 package struct SampleEntry: Sendable {
-    /// The entry's type; `encv` or `enca` where the samples are protected.
+    /// The entry's type; `encv` or `enca` if the samples are protected.
     package let type: FourCC
     /// The type without the protection: `avc1`, `mp4a`, …
     package internal(set) var format: FourCC
-    /// How the samples are protected; nil when they are not.
+    /// How the samples are protected; nil if they are not.
     package internal(set) var protection: MP4Protection?
     /// The parameters of Common Encryption or PIFF; nil with other protections.
     package internal(set) var encryption: TrackEncryption?
-    /// The fault of damaged parameters of Common Encryption; its byte counts from their own start.
+    /// The fault of damaged Common Encryption parameters; its offset is relative to them.
     package internal(set) var encryptionFault: Malformed?
-    /// Pixels; 0 where it is not a picture.
+    /// Width in pixels; 0 unless it is video.
     package internal(set) var width = 0
-    /// Pixels; 0 where it is not a picture.
+    /// Height in pixels; 0 unless it is video.
     package internal(set) var height = 0
-    /// Samples of each channel per second; what the codec says goes before it.
+    /// Samples per channel and second; the codec's own configuration takes precedence.
     package internal(set) var sampleRate = 0
-    /// Channels; what the codec says goes before it.
+    /// Number of channels; the codec's own configuration takes precedence.
     package internal(set) var channels = 0
-    /// The content of the box that configures the decoder: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty when
-    /// there is none.
+    /// The content of the decoder configuration box: `avcC`, `hvcC`, `esds`, `dac3`, `dec3`, `dfLa`, `dOps`, `vttC`; empty if
+    /// missing.
     package internal(set) var configuration: [UInt8] = []
-    /// How sound is coded; nil of what is not sound.
+    /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?
-    /// The whole entry, header and all, as it lies in the file.
+    /// The whole entry with its header, verbatim.
     package let bytes: [UInt8]
 
     private enum Kind { case sound, picture, other }
@@ -46,10 +46,10 @@ package struct SampleEntry: Sendable {
     /// Reads the content of an `stsd` box.
     ///
     /// - Parameters:
-    ///   - table: what follows the box's header.
-    ///   - handler: the track's: `soun`, `vide`, …; empty when it is not known yet.
+    ///   - table: the content after the box's header.
+    ///   - handler: the track's: `soun`, `vide`, …; empty if unknown yet.
     /// - Returns: the descriptions in order.
-    /// - Throws: `Malformed` when one is cut off.
+    /// - Throws: `Malformed` if one is truncated.
     static func read(_ table: RawSpan, handler: String) throws(Malformed) -> [SampleEntry] {
         var cursor = ByteCursor(table)
         let version = try cursor.u8("sample description")
@@ -58,7 +58,7 @@ package struct SampleEntry: Sendable {
         var entries: [SampleEntry] = []
         for _ in 0..<min(count, limit) {
             let start = cursor.position
-            // QuickTime's tables may say more than they hold
+            // QuickTime's tables may declare more entries than they contain
             if cursor.remaining < 8, !entries.isEmpty { break }
             let size = Int(try cursor.u32("sample entry"))
             guard size >= 8 else { throw Malformed("sample entry is smaller than its header", at: start) }
@@ -91,7 +91,7 @@ package struct SampleEntry: Sendable {
             channels = Int(try entry.u16())
             try entry.skip(6)
             sampleRate = Int(try entry.u32() >> 16)
-            // QuickTime has longer entries; ISO files say 1 too, in another table version
+            // QuickTime has longer entries; ISO files also have version 1, in another table version
             if version == 0, layout == 1 { try entry.skip(16, "sample entry") }
             if version == 0, layout == 2 { try entry.skip(36, "sample entry") }
         case .picture:
@@ -170,7 +170,7 @@ package struct SampleEntry: Sendable {
         }
     }
 
-    /// The parameters of Common Encryption in scheme information; nil when there are none.
+    /// The parameters of Common Encryption in scheme information; nil if there are none.
     private static func trackEncryption(_ schemeInformation: RawSpan) throws(Malformed) -> TrackEncryption? {
         var found: TrackEncryption?
         var fault: Malformed?

@@ -2,7 +2,7 @@
 
 /// Units of one clock in another.
 package enum Timescale {
-    /// `value` times `numerator` over `denominator`, to the nearest; held at the ends of the range.
+    /// `value` times `numerator` over `denominator`, rounded to the nearest and clamped to the range.
     package static func convert(_ value: Int64, times numerator: Int, over denominator: Int) -> Int64 {
         let result = Double(value) * Double(numerator) / Double(denominator)
         if result >= 0x1p62 { return 1 << 62 }

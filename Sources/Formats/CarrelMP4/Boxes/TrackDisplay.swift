@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// How the pictures of a track are shown: turned, mirrored and scaled by a matrix, at a size (`tkhd`, ISO/IEC 14496-12 §8.3.2).
 package struct TrackDisplay: Sendable, Hashable {
-    /// Nine numbers, row by row: 16.16 but for those of the third column, which are 2.30.
+    /// Nine numbers, row by row: 16.16 fixed-point, 2.30 in the third column.
     package var matrix: [Int32]
     /// Pixels before the matrix, 16.16.
     package var width: UInt32
@@ -16,8 +16,8 @@ package struct TrackDisplay: Sendable, Hashable {
 
     /// - Parameters:
     ///   - matrix: nine numbers. Traps with another count.
-    ///   - width: pixels before the matrix, 16.16.
-    ///   - height: pixels before the matrix, 16.16.
+    ///   - width: the width before the matrix, in 16.16 pixels.
+    ///   - height: the height before the matrix, in 16.16 pixels.
     package init(matrix: [Int32] = unityMatrix, width: UInt32, height: UInt32) {
         precondition(matrix.count == 9, "a matrix has nine numbers")
         self.matrix = matrix
@@ -36,7 +36,7 @@ package struct TrackDisplay: Sendable, Hashable {
     /// Whether the matrix changes nothing.
     package var isUpright: Bool { matrix == Self.unityMatrix }
 
-    /// Pixels as they are shown: a quarter turn exchanges width and height. Nil when the header has no size.
+    /// Display size in pixels: a quarter turn swaps width and height; nil if the header has no size.
     package var size: (width: Int, height: Int)? {
         let (width, height) = (Int((UInt64(width) + 0x8000) >> 16), Int((UInt64(height) + 0x8000) >> 16))
         guard width > 0, height > 0 else { return nil }

@@ -3,7 +3,7 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// How samples of Common Encryption are encrypted: a track's defaults (`tenc`, ISO/IEC 23001-7 §8.2), or those of a group of samples
+/// Encryption parameters of Common Encryption samples: a track's defaults (`tenc`, ISO/IEC 23001-7 §8.2), or a sample group's
 /// (`seig`, §6).
 package struct TrackEncryption: Sendable, Hashable {
     /// Whether samples are encrypted.
@@ -12,7 +12,7 @@ package struct TrackEncryption: Sendable, Hashable {
     package var ivSize: Int
     /// The key.
     package var keyID: KeyID
-    /// The vector of all samples, where none has its own.
+    /// The constant initialization vector, if samples have none of their own.
     package var constantIV: AESBlock?
     /// Which blocks of a protected range are encrypted.
     package var pattern: BlockPattern
@@ -30,8 +30,8 @@ package struct TrackEncryption: Sendable, Hashable {
 
     /// Reads the content of a `tenc` box.
     ///
-    /// - Parameter content: what follows the box's header.
-    /// - Throws: `Malformed` when it is cut off or names a size of vectors that there is not.
+    /// - Parameter content: the content after the box's header.
+    /// - Throws: `Malformed` if it is truncated or names a size of vectors that there is not.
     package init(tenc content: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(content)
         let version = try cursor.u8("track encryption")
@@ -70,8 +70,8 @@ package struct TrackEncryption: Sendable, Hashable {
         guard constantIV != nil else { throw Malformed("constant initialization vector of \(size) bytes", at: at - 1) }
     }
 
-    /// Reads what PIFF has instead of a `tenc` box: the content of its `uuid` box behind the type (§5.3.3); or, in a sample encryption
-    /// box that replaces the track's defaults, the same without version and flags.
+    /// Reads PIFF's equivalent of a `tenc` box: the content of its `uuid` box after the type (§5.3.3) or, in a sample encryption
+    /// box that overrides the track's defaults, the same without version and flags.
     init(piff cursor: inout ByteCursor) throws(Malformed) {
         let start = cursor.position
         let algorithm = try cursor.u24("PIFF track encryption")
@@ -86,6 +86,6 @@ package struct TrackEncryption: Sendable, Hashable {
         piffAlgorithm = UInt8(algorithm)
     }
 
-    /// PIFF's algorithm: 1 is AES-CTR, 2 AES-CBC; 0 where the scheme says which.
+    /// PIFF's algorithm: 1 is AES-CTR, 2 AES-CBC; 0 if the scheme determines it.
     package private(set) var piffAlgorithm: UInt8 = 0
 }

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 
-/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC 14496-12
-/// §8.8, §8.16).
+/// Reads a fragmented file, or an initialization segment and media segments, in pieces of any size as they arrive (ISO/IEC
+/// 14496-12 §8.8, §8.16).
 ///
-/// The events cover all bytes, each once and in order, so that a copy is made of them. Samples come in the order in which they lie.
-/// Memory is one fragment header and one sample, both limited, whatever the length of the fragment.
+/// The events cover all bytes exactly once and in order, so that they can form a copy. Samples come in file order. Memory is one
+/// fragment header and one sample, both limited, whatever the length of the fragment.
 ///
 /// ```swift
 /// reader.append(piece)
@@ -17,13 +17,13 @@ package struct FragmentReader {
     package enum Event: Sendable {
         /// A movie: `tracks` and `systems` are known from here on.
         case movie(Range<Int>)
-        /// The header of a fragment; `systems` has the protection systems that it brings too.
+        /// The header of a fragment; `systems` then also has the fragment's protection systems.
         case fragment(Range<Int>)
         /// Another whole box: `ftyp`, `styp`, `sidx`, `emsg`, …
         case box(FourCC, Range<Int>)
-        /// One sample of the track of that position in `tracks`; `encryption` tells how it is encrypted.
+        /// One sample of the track at that index in `tracks`; `encryption` has its encryption parameters.
         case sample(track: Int, MP4Sample, Range<Int>)
-        /// Bytes that belong to no sample: the header of media data, gaps, a box too large to be held.
+        /// Bytes that belong to no sample: the header of media data, gaps, or a box too large to buffer.
         case data(Range<Int>)
     }
 
@@ -33,7 +33,7 @@ package struct FragmentReader {
     package static let headerLimit = 8 << 20
     /// Bytes of a movie, at most.
     package static let movieLimit = 8 << 20
-    /// Bytes of any other box that is held whole.
+    /// Maximum size of other boxes that are buffered.
     private static let boxLimit = 1 << 20
 
     /// The tracks of the movie; none before it.
@@ -42,8 +42,8 @@ package struct FragmentReader {
     package private(set) var systems: [ProtectionSystemHeader] = []
     /// The keys that the last movie or fragment names, with the track of each.
     package private(set) var keyIDs: [(track: UInt32, id: KeyID)] = []
-    /// The least composition offset of each track in the last fragment, 0 at most, where its offsets are signed, in units of its time scale;
-    /// of a long fragment, of its first samples.
+    /// The least composition offset of each track in the last fragment, at most 0, if its offsets are signed, in units of the
+    /// track's timescale; for a long fragment, of its first samples.
     package private(set) var leastComposition: [UInt32: Int64] = [:]
     /// The composition offset of the first sample of each track in the last fragment, in units of its time scale.
     package private(set) var firstComposition: [UInt32: Int64] = [:]
@@ -57,7 +57,7 @@ package struct FragmentReader {
     private var position: Int64 = 0
     /// The end of the box whose bytes pass through; nil before a header.
     private var dataEnd: Int64?
-    /// Whether that box goes on to the end of the stream, wherever that is.
+    /// Whether that box extends to the end of the stream.
     private var isOpen = false
     private var isMediaData = false
     private var isEnded = false
@@ -79,7 +79,7 @@ package struct FragmentReader {
 
     private struct Walk {
         var track: Int
-        /// Parts of the fragment that are still to come; those of one track lie one behind the other.
+        /// Remaining parts of the fragment; parts of one track are consecutive.
         var parts: [TrackFragment]
         var samples: TrackFragmentSamples
         var next: MP4Sample?
@@ -95,12 +95,12 @@ package struct FragmentReader {
         }
     }
 
-    /// - Parameter tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    /// - Parameter tracks: the tracks of the movie, when it was read before; none if it comes with the stream.
     package init(tracks: [MP4Track] = []) {
         self.tracks = tracks
     }
 
-    /// The next `count` bytes of the stream that were appended and not yet passed.
+    /// Number of bytes that were appended but not consumed.
     private var available: Int { buffer.count - start }
 
     /// Adds a piece of the stream.
@@ -113,9 +113,9 @@ package struct FragmentReader {
     /// Adds a piece of the stream that `body` writes.
     ///
     /// - Parameters:
-    ///   - count: the most bytes it writes.
-    ///   - body: appends to the span it is given.
-    /// - Throws: what `body` throws.
+    ///   - count: maximum number of bytes written.
+    ///   - body: appends to its span.
+    /// - Throws: the errors of `body`.
     package mutating func append<Failure: Error>(
         addingCapacity count: Int,
         _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
@@ -125,14 +125,14 @@ package struct FragmentReader {
         try buffer.append(addingCapacity: count, initializingWith: body)
     }
 
-    /// Forgets the bytes that have gone by, when they are many.
+    /// Drops consumed bytes, if there are many.
     private mutating func makeRoom() {
         guard start > 0, start >= buffer.count / 2 else { return }
         buffer.removeSubrange(0..<start)
         start = 0
     }
 
-    /// Makes room for `count` bytes from `start` on, and for the piece that brings the last of them: a buffer that grew by itself would
+    /// Makes room for `count` bytes from `start` on, and for the piece with the last of them: a buffer that grows on demand would
     /// take twice as much as it needs.
     private mutating func makeRoom(for count: Int) {
         if start > 0 {
@@ -151,7 +151,7 @@ package struct FragmentReader {
         borrowing get { buffer.rawSpan }
     }
 
-    /// Lends the bytes, so that a sample is decrypted where it lies.
+    /// Lends the bytes for in-place decryption of a sample.
     package mutating func withBytes<Result, Failure: Error>(
         _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -160,9 +160,10 @@ package struct FragmentReader {
         return try body(&bytes)
     }
 
-    /// The next event; nil when the stream has to go on first, or has ended.
+    /// The next event; nil if the stream needs more data, or has ended.
     ///
-    /// - Throws: `Malformed` when the stream is not one of fragments, or is damaged; `missing` bytes at its end are damage too.
+    /// - Throws: `Malformed` if the stream does not consist of fragments, or is damaged; `missing` bytes at its end are damage
+    ///   too.
     package mutating func next() throws -> Event? {
         while true {
             if let dataEnd {
@@ -189,7 +190,7 @@ package struct FragmentReader {
         return nil
     }
 
-    /// Passes over `count` bytes.
+    /// Consumes `count` bytes.
     private mutating func take(_ count: Int) -> Range<Int> {
         let range = start..<start + count
         start += count
@@ -279,15 +280,15 @@ package struct FragmentReader {
         seen = []
     }
 
-    /// Makes a movie or the header of a fragment say that it is clear (`ProtectionRemoval`).
+    /// Makes a movie or a fragment header declare clear content (`ProtectionRemoval`).
     ///
     /// - Parameters:
     ///   - range: the range of a `movie`, `fragment` or `box` event.
     ///   - tracks: the tracks that are decrypted.
-    /// - Throws: `Malformed` when a box in it is damaged.
+    /// - Throws: `Malformed` if a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
         let place = position - Int64(start - range.lowerBound)
-        // a copy of movies and fragments is there already
+        // a copy of movies and fragments already exists
         var window = held == place ? self.window : FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
         let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
         for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {
@@ -384,7 +385,7 @@ package struct FragmentReader {
         }
     }
 
-    /// The track whose next sample is the first in the stream.
+    /// The track with the next sample in stream order.
     private func nextWalk() -> Int? {
         var first: Int?
         for i in walks.indices {

@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their bytes.
+/// Looks at the headers of fragments, one after the other: when the samples of each track begin and end, and nothing of their
+/// bytes.
 package struct FragmentSurvey {
     /// The samples of one track in a fragment.
     package struct Part: Sendable {
@@ -12,7 +13,7 @@ package struct FragmentSurvey {
         package var presentedEnd: Int64
     }
 
-    /// When the samples of each track so far end, in units of its time scale: where a fragment does not say, its samples begin there.
+    /// The end time of each track's samples so far, in units of its timescale: a fragment without a time begins there.
     package private(set) var ends: [Int64]
     /// Samples so far.
     package private(set) var count = 0
@@ -23,21 +24,21 @@ package struct FragmentSurvey {
     /// - Parameters:
     ///   - tracks: the tracks to look at.
     ///   - reader: their file.
-    ///   - ends: when the samples before the first fragment end, by track.
+    ///   - ends: the end of the samples before the first fragment, by track.
     package init(_ tracks: [MP4Track], in reader: any ByteReader, from ends: [Int64]) {
         self.tracks = tracks
         self.ends = ends
         window = FileWindow(reader, capacity: 1 << 14)
     }
 
-    /// The ids of the keys that some fragments bring (ISO/IEC 23001-7 §6), each with its track, in the order in which they appear.
+    /// The key IDs in some fragments (ISO/IEC 23001-7 §6), each with its track, in order of appearance.
     ///
     /// - Parameters:
-    ///   - tracks: the tracks to look at.
+    ///   - tracks: the tracks to examine.
     ///   - fragments: `moof` boxes.
     ///   - reader: their file.
-    /// - Returns: each once; 65,536 of them at most.
-    /// - Throws: what the reader throws; `Malformed` when a fragment is damaged.
+    /// - Returns: at most 65,536 key IDs, without duplicates.
+    /// - Throws: the errors of the reader; `Malformed` if a fragment is damaged.
     package static func keyIDs(
         of tracks: [MP4Track],
         in fragments: [MP4Box],
@@ -61,9 +62,9 @@ package struct FragmentSurvey {
     ///
     /// - Parameters:
     ///   - fragment: a `moof` box.
-    ///   - limit: samples in all, at most.
-    /// - Returns: what it has of each track; nil where it has none.
-    /// - Throws: what the reader throws; `Malformed` when the header is damaged, or there are more samples.
+    ///   - limit: maximum number of samples in all.
+    /// - Returns: the part of each track; nil if it has none.
+    /// - Throws: the errors of the reader; `Malformed` if the header is damaged, or there are more samples.
     package mutating func read(_ fragment: MP4Box, limit: Int) throws -> [Part?] {
         var found = [Part?](repeating: nil, count: tracks.count)
         for part in try TrackFragment.read(fragment, of: tracks, &window) {

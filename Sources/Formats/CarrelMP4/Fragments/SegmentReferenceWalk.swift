@@ -2,15 +2,15 @@
 
 import CarrelBytes
 
-/// Reads a segment index and those that it leads to, one reference after the other (`sidx`, ISO/IEC 14496-12 §8.16.3).
+/// Reads a segment index and the indexes that it references, in order (`sidx`, ISO/IEC 14496-12 §8.16.3).
 ///
-/// An index may lie in bytes that are not there yet: its reader says which, and goes on when they have come. Each index is read from bytes
-/// of its own, or from those of the whole file.
+/// An index may be in bytes that are not loaded yet: the reader reports their range, and continues once they have arrived. Each
+/// index is read from separate bytes, or from the whole file.
 package struct SegmentReferenceWalk {
     /// A stretch of the file that an index names.
     package enum Reference: Sendable, Hashable {
         /// Media, which begins with the header of a fragment; an empty range where a stretch of time has none.
-        case media(SegmentReferences.Subsegment)
+        case media(Subsegment)
         /// Another index, which is to be added next.
         case index(Range<Int64>)
     }
@@ -41,8 +41,8 @@ package struct SegmentReferenceWalk {
     private static let boxLimit = 4096
 
     /// - Parameters:
-    ///   - length: bytes of the file; nil where that is not known.
-    ///   - depth: indexes that lead to one another, at most.
+    ///   - length: size of the file in bytes; nil if unknown.
+    ///   - depth: maximum nesting depth of indexes.
     package init(length: Int64? = nil, depth: Int = 64) {
         self.length = min(length ?? .max, 1 << 61)
         self.depth = depth
@@ -72,7 +72,7 @@ package struct SegmentReferenceWalk {
     /// - Parameters:
     ///   - box: the index.
     ///   - window: reads its bytes.
-    /// - Throws: what the reader throws; `Malformed` when it is damaged.
+    /// - Throws: the errors of the reader; `Malformed` if it is damaged.
     package mutating func add(_ box: MP4Box, of window: FileWindow) throws {
         guard box.type == "sidx", !box.isCut, levels.count < depth, awaited.map({ $0.contains(box.start) }) ?? true else {
             throw Malformed("an index leads to something else, is cut off, or leads too deep", at: Int(box.start))
@@ -100,9 +100,9 @@ package struct SegmentReferenceWalk {
         levels.append(Level(window: window, entry: entries, rest: count, at: start, time: Int64(time)))
     }
 
-    /// The next reference; nil behind the last one.
+    /// Returns the next reference; nil after the last one.
     ///
-    /// - Throws: what a reader throws; `Malformed` when an index names bytes past the end of the file, or before others.
+    /// - Throws: the errors of the reader; `Malformed` if an index references bytes after the end of the file, or before others.
     package mutating func next() throws -> Reference? {
         while var level = levels.popLast() {
             guard level.rest > 0 else { continue }
@@ -122,7 +122,7 @@ package struct SegmentReferenceWalk {
             levels.append(level)
             guard word >> 31 == 0 else {
                 guard range.count >= 8 else { throw Malformed("an index leads to nothing", at: Int(place)) }
-                // it lies behind the index that names it, so that none is read twice
+                // it is after the index that references it, so that none is read twice
                 awaited = range
                 return .index(range)
             }
@@ -132,7 +132,7 @@ package struct SegmentReferenceWalk {
             end = range.upperBound
             let isSync = access >> 31 == 1 && access >> 28 & 7 <= 2
             return .media(
-                SegmentReferences.Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
+                Subsegment(range: range, time: time, duration: duration, startsWithSync: isSync)
             )
         }
         return nil

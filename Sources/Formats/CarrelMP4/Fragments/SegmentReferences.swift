@@ -4,18 +4,6 @@ import CarrelBytes
 
 /// The subsegments that the index of a file names, chained indexes followed (`sidx`, ISO/IEC 14496-12 §8.16.3).
 package struct SegmentReferences: Sendable {
-    /// A stretch of the file that begins with the header of a fragment.
-    package struct Subsegment: Sendable, Hashable {
-        /// Its bytes.
-        package var range: Range<Int64>
-        /// When it begins, in units of the index.
-        package var time: Int64
-        /// How long it lasts, in units of the index.
-        package var duration: Int64
-        /// Whether it begins with a sync sample.
-        package var startsWithSync: Bool
-    }
-
     /// Units a second of the times.
     package private(set) var timescale: Int64 = 0
     /// In the order of the file.
@@ -24,13 +12,13 @@ package struct SegmentReferences: Sendable {
     /// Subsegments, at most.
     package static let limit = 1 << 18
 
-    /// Reads the index of a track; nil when no index is that of one of the tracks.
+    /// Reads the index of a track; returns nil if no index belongs to one of the tracks.
     ///
     /// - Parameters:
-    ///   - indexes: the `sidx` boxes at the top of the file that are known.
-    ///   - tracks: the ids of the tracks whose times are wanted, the best first.
+    ///   - indexes: the known top-level `sidx` boxes of the file.
+    ///   - tracks: the IDs of the tracks, in order of preference.
     ///   - reader: the file.
-    /// - Throws: what the reader throws; `Malformed` when an index is damaged, names bytes that are not there, or is one of too many.
+    /// - Throws: the errors of the reader; `Malformed` if an index is damaged, references missing bytes, or there are too many.
     package init?(_ indexes: [MP4Box], of tracks: [UInt32], in reader: any ByteReader) throws {
         var window = FileWindow(reader, capacity: 1 << 14)
         var chosen: UInt32?

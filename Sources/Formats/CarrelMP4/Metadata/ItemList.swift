@@ -11,7 +11,7 @@ struct ItemList {
     private static let itemLimit = 2000
     private static let textLimit = 1 << 16
 
-    /// A value of an item: its type (1 UTF-8, 2 UTF-16, 13 JPEG, 14 PNG, 21 number, 0 implicit) and where its bytes are.
+    /// A value of an item: its type (1 UTF-8, 2 UTF-16, 13 JPEG, 14 PNG, 21 number, 0 implicit) and the range of its bytes.
     private struct Value {
         var type: UInt32
         var range: Range<Int64>
@@ -99,13 +99,13 @@ struct ItemList {
         return (0..<bytes.count / 2).map { Int(bytes.rawSpan.u16(at: $0 * 2)) }
     }
 
-    /// A number and a total, behind two empty bytes.
+    /// Reads a number and a total, after two empty bytes.
     private func number(_ numbers: [Int]) -> AudioTags.Number? {
         guard numbers.count >= 2, numbers[1] > 0 else { return nil }
         return AudioTags.Number(numbers[1], of: numbers.count > 2 && numbers[2] > 0 ? numbers[2] : nil)
     }
 
-    /// Reads one text of a QuickTime user-data list, where it is one (QuickTime File Format, "User Data Text Strings").
+    /// Reads a box as a text of a QuickTime user-data list, if it is one (QuickTime File Format, "User Data Text Strings").
     static func readPlain(_ box: MP4Box, _ window: inout FileWindow, into tags: inout AudioTags) throws {
         let names: [FourCC: String] = [
             "©nam": "title", "©ART": "artist", "©aut": "author", "©alb": "album", "©day": "date", "©cmt": "comment",

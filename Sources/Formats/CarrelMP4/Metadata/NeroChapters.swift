@@ -5,7 +5,7 @@ import CarrelBytes
 
 /// The chapter list that Nero put into `moov/udta/chpl`.
 enum NeroChapters {
-    /// Reads as many as are there; a damaged entry ends the list.
+    /// Reads the chapters; a damaged entry ends the list.
     static func read(_ content: [UInt8]) -> [AudioTags.Chapter] {
         var chapters: [AudioTags.Chapter] = []
         do throws(Malformed) {
@@ -20,7 +20,7 @@ enum NeroChapters {
                 chapters.append(AudioTags.Chapter(start: Int64(clamping: start / 10_000), title: title))
             }
         } catch {
-            // what was read stands
+            // chapters read so far are kept
         }
         return chapters
     }

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 
-/// The changes that turn a file of Common Encryption or PIFF into one that says it is clear, without moving a byte.
+/// The changes that convert a file with Common Encryption or PIFF into one that is declared clear, without moving a byte.
 ///
-/// Protected sample entries get their original type. Boxes that speak of the protection (`sinf`, `pssh`, `senc`, `saiz`, `saio`, `seig`
-/// groups, PIFF's `uuid` boxes) become free space of the same length (`free`, ISO/IEC 14496-12 §8.1.2). So every offset in the file
-/// stays true, and a range of the clear file is the same range of the protected one.
+/// Protected sample entries get their original type. Boxes that describe the protection (`sinf`, `pssh`, `senc`, `saiz`, `saio`,
+/// `seig` groups, PIFF's `uuid` boxes) become free space of the same length (`free`, ISO/IEC 14496-12 §8.1.2). So every offset in
+/// the file remains valid, and a range of the clear file is the same range of the protected one.
 package struct ProtectionRemoval: Sendable {
     /// Bytes that take the place of others.
     package struct Patch: Sendable, Hashable {
@@ -14,7 +14,7 @@ package struct ProtectionRemoval: Sendable {
         package var offset: Int64
         /// The bytes.
         package var bytes: [UInt8]
-        /// Zeros behind them.
+        /// Number of zero bytes after them.
         package var zeros: Int
     }
 
@@ -23,7 +23,7 @@ package struct ProtectionRemoval: Sendable {
 
     private static let containers: Set<FourCC> = ["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"]
     private static let limit = 1 << 16
-    /// Containers that lie in one another: `moov`, `trak`, `mdia`, `minf`, `stbl`.
+    /// Maximum nesting of containers: `moov`, `trak`, `mdia`, `minf`, `stbl`.
     private static let depthLimit = 5
 
     /// The handler of the track on its way.
@@ -31,13 +31,13 @@ package struct ProtectionRemoval: Sendable {
 
     private init() {}
 
-    /// The patches of one box of a file: of `moov`, `moof`, `ftyp`, `styp`, `pssh` and PIFF's boxes; of others none.
+    /// The patches for one box of a file: for `moov`, `moof`, `ftyp`, `styp`, `pssh` and PIFF's boxes; none for others.
     ///
     /// - Parameters:
-    ///   - box: a box at the top of the file.
-    ///   - tracks: the tracks that are decrypted; the protection of others stays.
+    ///   - box: a top-level box of the file.
+    ///   - tracks: the tracks that are decrypted; other tracks remain protected.
     ///   - window: reads the file.
-    /// - Throws: what the reader throws; `Malformed` when a box is damaged.
+    /// - Throws: the errors of the reader; `Malformed` if a box is damaged.
     package init(of box: MP4Box, tracks: Set<UInt32>, _ window: inout FileWindow) throws {
         switch box.type {
         case "ftyp", "styp": try patchBrands(box, &window)
@@ -148,7 +148,7 @@ package struct ProtectionRemoval: Sendable {
         }
     }
 
-    /// A box in an entry; nil behind the last one. Other bytes end them: entries of other kinds have fields there.
+    /// A box in an entry; nil after the last one. Other bytes end the boxes: entries of other kinds have fields there.
     private static func child(at start: Int64, of entry: MP4Box, _ window: inout FileWindow) throws -> MP4Box? {
         guard entry.content.upperBound - start >= 8 else { return nil }
         do {

@@ -8,7 +8,7 @@ package struct SampleEncryption: Sendable {
     package struct Subsample: Sendable, Hashable {
         /// Clear bytes.
         package var clear: Int
-        /// Protected bytes behind them.
+        /// Number of protected bytes after them.
         package var protected: Int
 
         package init(clear: Int, protected: Int) {
@@ -19,13 +19,13 @@ package struct SampleEncryption: Sendable {
 
     /// Whether it is.
     package internal(set) var isProtected = false
-    /// The key; nil of a clear sample.
+    /// The key; nil for a clear sample.
     package internal(set) var keyID: KeyID?
-    /// Its initialization vector, or that of all samples.
+    /// Its initialization vector, or the constant one.
     package internal(set) var iv = AESBlock(high: 0, low: 0)
     /// Which blocks of a protected range are encrypted.
     package internal(set) var pattern = BlockPattern.whole
-    /// Its parts; none where all of it is protected.
+    /// Its subsamples; empty if the whole sample is protected.
     package internal(set) var subsamples: [Subsample] = []
 
     /// A clear sample.

@@ -3,10 +3,10 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC 23001-7
-/// §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
+/// The places of the vectors and subsamples of a track's samples, or of a fragment's, and a walk through them (`senc`, ISO/IEC
+/// 23001-7 §7.2; `saiz` and `saio`, ISO/IEC 14496-12 §8.7.8).
 struct AuxiliaryInformation {
-    /// `senc`, or PIFF's box: where its entries lie, and whether they have subsamples.
+    /// The `senc` box, or PIFF's: the range of its entries, and whether they have subsamples.
     private var entries: Range<Int64>?
     private var entriesCount = 0
     private var hasSubsamples = false
@@ -30,13 +30,13 @@ struct AuxiliaryInformation {
     /// Whether any was found.
     var isPresent: Bool { entries != nil || sizes.count > 0 }
 
-    /// Takes note of one box of an `stbl`, a `trak` or a `traf`.
+    /// Reads a box of an `stbl`, a `trak` or a `traf`, if it is relevant.
     ///
     /// - Parameters:
     ///   - box: any box.
-    ///   - base: what offsets count from: 0, or the start of a fragment's data.
+    ///   - base: the origin of offsets: 0, or the start of a fragment's data.
     ///   - window: reads the file.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read errors.
     mutating func read(_ box: MP4Box, base: Int64, _ window: inout FileWindow) throws {
         let start = box.content.lowerBound
         switch box.type {
@@ -72,7 +72,7 @@ struct AuxiliaryInformation {
     /// The types of information of Common Encryption (ISO/IEC 23001-7 §7.1): the schemes, or none, which means the track's.
     private static let types: Set<FourCC> = ["cenc", "cens", "cbc1", "cbcs", "piff", FourCC(0)]
 
-    /// Bytes of the type that the box may name; nil when the information is about something else.
+    /// Bytes of the type that the box may name; nil if the information is about something else.
     private func typeLength(_ box: MP4Box, _ window: inout FileWindow) throws -> Int64? {
         let start = box.content.lowerBound
         guard try window.u32(at: start, "auxiliary information") & 1 != 0 else { return 0 }
@@ -100,12 +100,12 @@ struct AuxiliaryInformation {
     /// Fills `result` for the next sample.
     ///
     /// - Parameters:
-    ///   - defaults: the parameters of the sample's description; nil when that is a clear one.
+    ///   - defaults: the parameters of the sample's description; nil for a clear one.
     ///   - startsRun: whether the sample is the first of a chunk, or of a run.
-    ///   - total: samples that there are.
+    ///   - total: total number of samples.
     ///   - result: gets the parameters.
     ///   - window: reads the file.
-    /// - Throws: what the reader throws; `Malformed` when there are no parameters for the sample, or damaged ones.
+    /// - Throws: the errors of the reader; `Malformed` if the sample's parameters are missing or damaged.
     mutating func next(
         _ defaults: TrackEncryption?,
         startsRun: Bool,
@@ -120,13 +120,13 @@ struct AuxiliaryInformation {
         result.keyID = isProtected ? encryption?.keyID : nil
         result.pattern = encryption?.pattern ?? .whole
         result.subsamples.removeAll(keepingCapacity: true)
-        // a box that does not list all samples leaves out those of a clear description
+        // a box that does not list all samples omits the samples of a clear description
         if encryption == nil, entries != nil, entriesCount < total { return }
         let number = sample
         sample += 1
         if let entries, number < entriesCount {
             if !isProtected, sizes.count == entriesCount {
-                // packagers write a vector for clear samples or none: the sizes tell
+                // packagers may or may not write a vector for clear samples: the sizes decide
                 let size = try size(of: number, &window)
                 guard entries.upperBound - at >= size else { throw Malformed("sample encryption is cut off", at: Int(at)) }
                 at += size
@@ -169,7 +169,7 @@ struct AuxiliaryInformation {
             return
         }
         guard entries == nil, groups.isEmpty, offsets.count > 0, sample < sizes.count else {
-            // lengths that lie in the entries, and groups, which count every sample
+            // lengths stored in the entries, and groups, which cover every sample
             var unused = SampleEncryption()
             return try next(defaults, startsRun: startsRun, of: total, into: &unused, &window)
         }
@@ -207,7 +207,7 @@ struct AuxiliaryInformation {
             offsetsAreLong
             ? try window.u64(at: entry, "offsets of auxiliary information")
             : UInt64(try window.u32(at: entry, "offsets of auxiliary information"))
-        // room to count on from it
+        // leaves room to add offsets
         guard offset < 1 << 61, base < 1 << 62 else {
             throw Malformed("auxiliary information lies past any file", at: Int(entry))
         }
@@ -222,7 +222,7 @@ struct AuxiliaryInformation {
         into result: inout SampleEncryption,
         _ window: inout FileWindow
     ) throws {
-        // the vector of a clear sample counts too, if its parameters say that there is one
+        // the vector of a clear sample counts too, if its parameters declare one
         let size = encryption?.ivSize ?? 0
         guard end - at >= Int64(size) else { throw Malformed("initialization vector is cut off", at: Int(at)) }
         if size > 0 {

@@ -28,11 +28,11 @@ struct FragmentRun {
     ///
     /// - Parameters:
     ///   - box: a `trun` box.
-    ///   - base: what its data offset counts from.
-    ///   - previousEnd: the end of the data before it, where it says no offset.
-    ///   - defaults: of the fragment.
+    ///   - base: the origin of its data offset.
+    ///   - previousEnd: the end of the preceding data, if the run has no offset.
+    ///   - defaults: the defaults of the fragment.
     ///   - window: reads the file.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read errors.
     init(_ box: MP4Box, base: Int64, previousEnd: Int64, _ defaults: FragmentDefaults, _ window: inout FileWindow) throws {
         let at = box.content.lowerBound
         let word = try window.u32(at: at, "track run")
@@ -55,7 +55,7 @@ struct FragmentRun {
         self.entries = entries
         self.dataStart = dataStart
         guard dataStart >= 0 else { throw Malformed("track run lies before the file", at: Int(at)) }
-        // room to count on from it
+        // leaves room to add offsets
         guard dataStart < 1 << 62 else { throw Malformed("track run lies past any file", at: Int(at)) }
         guard Int64(count) * entryLength <= box.content.upperBound - entries else {
             throw Malformed("track run has more entries than bytes", at: Int(at))
@@ -75,15 +75,15 @@ struct FragmentRun {
         return end
     }
 
-    /// The sample of that number, from 0.
+    /// The sample at an index, from 0.
     ///
     /// - Parameters:
-    ///   - index: below `count`.
-    ///   - offset: where its bytes lie.
-    ///   - decodeTime: when it is decoded.
+    ///   - index: less than `count`.
+    ///   - offset: the offset of its bytes.
+    ///   - decodeTime: its decode time.
     ///   - window: reads the file.
     /// - Returns: the sample.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read errors.
     func sample(_ index: Int, offset: Int64, decodeTime: Int64, _ window: inout FileWindow) throws -> MP4Sample {
         var at = entries + Int64(index) * entryLength
         var sample = MP4Sample(offset: offset, size: defaults.size, duration: defaults.duration, decodeTime: decodeTime)

@@ -2,15 +2,6 @@
 
 import CarrelBytes
 
-/// A movie's defaults for one track's samples in its fragments (`trex`, ISO/IEC 14496-12 §8.8.3).
-struct FragmentDefaults {
-    var duration: Int64 = 0
-    var size = 0
-    var flags: UInt32 = 0
-    /// The description of its samples, from 0.
-    var entry = 0
-}
-
 /// Walks one track's samples through the movie fragments of a file, in the order of the file (§8.8).
 struct FragmentSamples {
     private let track: MP4Track
@@ -22,8 +13,8 @@ struct FragmentSamples {
     private var window: FileWindow
 
     /// - Parameters:
-    ///   - track: whose samples.
-    ///   - fragments: each `moof` box.
+    ///   - track: the track of the samples.
+    ///   - fragments: the `moof` boxes.
     ///   - reader: the file.
     init(_ track: MP4Track, _ fragments: [MP4Box], _ reader: any ByteReader) {
         self.track = track
@@ -35,7 +26,7 @@ struct FragmentSamples {
     ///
     /// - Parameter time: when the samples before it end.
     /// - Returns: the sample; nil after the last.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read or write errors.
     mutating func next(from time: Int64) throws -> MP4Sample? {
         while true {
             if let sample = try walk.next(&window) { return sample }
@@ -70,8 +61,8 @@ struct TrackFragmentSamples {
     init() {}
 
     /// - Parameters:
-    ///   - part: whose samples.
-    ///   - time: when the first is decoded, where the part does not say.
+    ///   - part: the part with the samples.
+    ///   - time: the decode time of the first sample, if the part does not declare it.
     init(_ part: TrackFragment, from time: Int64) {
         self.part = part
         decodeTime = part.baseTime ?? time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One access unit of a track: where its bytes are, and when it is decoded and shown.
+/// One access unit of a track: its location, and its decode and presentation times.
 package struct MP4Sample: Sendable, Hashable {
     /// Its offset in the file.
     package var offset: Int64
@@ -39,7 +39,7 @@ package struct MP4Sample: Sendable, Hashable {
     package var range: Range<Int64> { offset..<offset + Int64(size) }
 }
 
-/// Samples whose bytes follow each other in the file.
+/// Samples with contiguous bytes in the file.
 package struct MP4Run: Sendable, Hashable {
     /// All their bytes.
     package var range: Range<Int64>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place among the samples that a movie lists for a track, from which a walk goes on: where the next sample lies in each table.
+/// A position among the samples that a movie lists for a track, from which a walk can continue: the next sample's position in
+/// each table.
 ///
-/// It takes some 150 bytes, and holds nothing of the tables.
+/// It takes about 150 bytes, and holds no part of the tables.
 package struct MP4SamplePosition: Sendable {
     /// A place in a table of runs: the next entry, and the samples that the one before it still has.
     struct Run: Sendable {
@@ -39,35 +40,4 @@ package struct MP4SamplePosition: Sendable {
 extension MP4SamplePosition {
     /// The first sample.
     package static var first: MP4SamplePosition { MP4SamplePosition() }
-}
-
-extension MP4Samples {
-    /// The samples that a movie lists, from a place on; those of fragments left out.
-    ///
-    /// - Parameters:
-    ///   - track: the track.
-    ///   - reader: its file.
-    ///   - position: a place that a walk through the same track had; nil is the start.
-    package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
-        var listed = TableSamples(track.tables, track.auxiliary, reader)
-        if let position { listed.position = position }
-        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
-    }
-
-    /// The samples of some fragments.
-    ///
-    /// - Parameters:
-    ///   - track: the track.
-    ///   - reader: its file.
-    ///   - fragments: `moof` boxes, in the order of the file.
-    ///   - time: when the first sample is decoded, where its fragment does not say; in units of the track's time scale.
-    package init(of track: MP4Track, in reader: any ByteReader, fragments: [MP4Box], from time: Int64) {
-        self.init(
-            TableSamples(SampleTables(), AuxiliaryInformation(), reader),
-            FragmentSamples(track, fragments, reader),
-            fileLength: reader.length,
-            allowsTruncation: false,
-            from: time
-        )
-    }
 }

@@ -2,10 +2,10 @@
 
 import CarrelBytes
 
-/// The samples of one track in decode order: those the movie lists, then those of its fragments.
+/// The samples of one track in decode order: the samples listed in the movie, then the samples in fragments.
 ///
-/// Holds windows of the tables, 100 KiB in all, whatever the length of the track, and of one fragment the headers of its runs,
-/// which are limited.
+/// Holds windows of the tables, 100 KiB in all, whatever the length of the track, and the run headers of one fragment, which are
+/// limited.
 package struct MP4Samples {
     private var listed: TableSamples
     private var fragmented: FragmentSamples
@@ -42,10 +42,10 @@ package struct MP4Samples {
         self.allowsTruncation = allowsTruncation
     }
 
-    /// The next sample; nil after the last.
+    /// Returns the next sample; nil after the last one.
     ///
-    /// - Throws: what the reader throws; `Malformed` when the tables contradict each other or a sample lies past the end of the
-    ///   file, unless truncation is allowed: then the samples just end and `truncatedAt` says so.
+    /// - Throws: the errors of the reader; `Malformed` if the tables contradict each other, or a sample is beyond the end of the
+    ///   file. If truncation is allowed, the samples end instead, and `truncatedAt` is set.
     package mutating func next() throws -> MP4Sample? {
         if let sample = held {
             held = nil
@@ -72,12 +72,12 @@ package struct MP4Samples {
         return try fragmented.next(from: end)
     }
 
-    /// Says how the sample that `next` returned last is encrypted. Each sample of a protected track must be asked for, in order.
+    /// Reads how the last sample returned by `next` is encrypted. Must be called for each sample of a protected track, in order.
     ///
     /// - Parameters:
-    ///   - defaults: the parameters of the sample's description; nil when that is a clear one.
+    ///   - defaults: the parameters of the sample's description; nil for a clear one.
     ///   - result: gets the parameters of the sample.
-    /// - Throws: what the reader throws; `Malformed` when the parameters are damaged or not there.
+    /// - Throws: the errors of the reader; `Malformed` if the parameters are damaged or missing.
     package mutating func readEncryption(_ defaults: TrackEncryption?, into result: inout SampleEncryption) throws {
         if isFragment {
             try fragmented.readEncryption(defaults, into: &result)
@@ -86,12 +86,12 @@ package struct MP4Samples {
         }
     }
 
-    /// Passes over what `readEncryption` gives, for a walk that only counts; vectors of one length are not read.
+    /// Skips what `readEncryption` would return, for a walk that only counts; vectors of fixed length are not read.
     package mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
         if !isFragment { try listed.skipEncryption(defaults) }
     }
 
-    /// The place of the next sample among those that the movie lists. Not to be asked for behind `nextRun`, or in fragments.
+    /// The position of the next sample among the listed ones. Not valid after `nextRun`, or in fragments.
     package var position: MP4SamplePosition { listed.position }
 
     private mutating func handOut(_ sample: MP4Sample) -> MP4Sample {
@@ -101,9 +101,9 @@ package struct MP4Samples {
         return sample
     }
 
-    /// The next samples that lie back to back in the file; nil after the last.
+    /// Returns the next samples that are contiguous in the file; nil after the last one.
     ///
-    /// - Parameter limit: bytes, at most, unless a single sample has more.
+    /// - Parameter limit: maximum size in bytes, unless a single sample is larger.
     /// - Returns: at least one sample.
     /// - Throws: as `next`.
     package mutating func nextRun(limit: Int) throws -> MP4Run? {
@@ -120,5 +120,36 @@ package struct MP4Samples {
             run.sizes.append(sample.size)
         }
         return run
+    }
+}
+
+extension MP4Samples {
+    /// The samples that a movie lists, from a place on; those of fragments left out.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - position: a place that a walk through the same track had; nil is the start.
+    package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
+        var listed = TableSamples(track.tables, track.auxiliary, reader)
+        if let position { listed.position = position }
+        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
+    }
+
+    /// The samples of some fragments.
+    ///
+    /// - Parameters:
+    ///   - track: the track.
+    ///   - reader: its file.
+    ///   - fragments: `moof` boxes, in the order of the file.
+    ///   - time: when the first sample is decoded, where its fragment does not say; in units of the track's time scale.
+    package init(of track: MP4Track, in reader: any ByteReader, fragments: [MP4Box], from time: Int64) {
+        self.init(
+            TableSamples(SampleTables(), AuxiliaryInformation(), reader),
+            FragmentSamples(track, fragments, reader),
+            fileLength: reader.length,
+            allowsTruncation: false,
+            from: time
+        )
     }
 }

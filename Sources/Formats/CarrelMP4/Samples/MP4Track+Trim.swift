@@ -14,14 +14,15 @@ extension MP4Track {
         }
     }
 
-    /// How many decoded samples to drop, from `iTunSMPB` or, where the file has none, from the edit list and a last sample that is
-    /// said to be shorter than its frame.
+    /// Number of decoded samples to drop, from `iTunSMPB` or, if the file has none, from the edit list and a last sample that is
+    /// declared shorter than its frame.
     ///
     /// - Parameters:
-    ///   - mediaDuration: of all samples, in units of `timescale`.
-    ///   - sampleCount: decoded samples of each channel in all frames.
-    ///   - sampleRate: of those, per second.
-    /// - Returns: zeros when the file does not say, presents several stretches, or would lose more than 2^20 samples at an end.
+    ///   - mediaDuration: the duration of all samples, in units of `timescale`.
+    ///   - sampleCount: decoded samples per channel in all frames.
+    ///   - sampleRate: decoded samples per second.
+    /// - Returns: zeros if the file does not declare it, presents several intervals, or would lose more than 2^20 samples at an
+    ///   end.
     package func trim(mediaDuration: Int64, sampleCount: Int64, sampleRate: Int) -> Trim {
         guard timescale > 0, sampleRate > 0 else { return Trim(leading: 0, trailing: 0) }
         func samples(_ units: Int64) -> Int64 { Timescale.convert(units, times: sampleRate, over: timescale) }

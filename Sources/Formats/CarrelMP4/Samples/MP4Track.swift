@@ -4,7 +4,7 @@ package import CarrelAudio
 
 /// One track of a file.
 package struct MP4Track: Sendable {
-    /// How a track's samples become an elementary stream of frames that say their own length.
+    /// How a track's samples become an elementary stream of self-delimiting frames.
     package enum Framing: Sendable, Hashable {
         /// Each sample gets an ADTS header.
         case adts(AudioFormat)
@@ -22,19 +22,19 @@ package struct MP4Track: Sendable {
     package internal(set) var isEnabled = true
     /// Units a second for its durations.
     package internal(set) var timescale = 0
-    /// Duration of its media by its header, in units of `timescale`; 0 when it does not say.
+    /// Duration of its media by its header, in units of `timescale`; 0 if it is not declared.
     package internal(set) var declaredDuration: Int64 = 0
-    /// ISO 639-2, three letters; nil when undetermined.
+    /// ISO 639-2, three letters; nil if undetermined.
     package internal(set) var language: String?
-    /// How its pictures are shown; nil when its header does not say.
+    /// How its pictures are shown; nil if its header does not declare it.
     package internal(set) var display: TrackDisplay?
-    /// How the sound is coded; nil for what is not sound.
+    /// The audio coding; nil unless it is audio.
     package internal(set) var codec: MP4Codec?
     /// The protection of its samples.
     package internal(set) var protection: MP4Protection?
-    /// Samples of each channel per second, by the sample entry; what the codec says goes before it.
+    /// Samples per channel and second in the sample entry; the codec's own configuration takes precedence.
     package internal(set) var entrySampleRate = 0
-    /// Channels, by the sample entry; what the codec says goes before it.
+    /// Number of channels in the sample entry; the codec's own configuration takes precedence.
     package internal(set) var entryChannels = 0
     /// Samples that the movie lists, those in fragments not counted.
     package var listedSampleCount: Int { tables.sampleCount }
@@ -43,7 +43,7 @@ package struct MP4Track: Sendable {
 
     /// Its sample descriptions, in order; samples name them by number.
     package internal(set) var entries: [SampleEntry] = []
-    /// The groups of samples that are encrypted otherwise than the description says.
+    /// The sample groups whose encryption differs from the description.
     package internal(set) var sampleGroups: [TrackEncryption] = []
     /// The part of its media that is presented, as edits; none presents all.
     package internal(set) var editList = EditList()

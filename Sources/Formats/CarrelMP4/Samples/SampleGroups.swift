@@ -9,7 +9,7 @@ struct SampleGroups {
     var fragment: [TrackEncryption] = []
     /// The group of samples that no run names; 0 is none.
     var defaultIndex = 0
-    /// `sbgp`: where the runs lie, and how many there are.
+    /// The `sbgp` box: the position of its runs, and their number.
     var runs = SampleTables.Table()
 
     private var run = 0
@@ -18,7 +18,7 @@ struct SampleGroups {
 
     /// No table describes more groups: a key a sample for ten hours would be an attack.
     private static let limit = 65_536
-    /// A fragment counts its own groups from behind this on (§8.9.4).
+    /// The groups of a fragment are numbered after this (§8.9.4).
     static let fragmentBase = 0x1_0000
 
     /// Whether every sample has the parameters of its track.
@@ -44,7 +44,7 @@ struct SampleGroups {
         }
         var entries: [TrackEncryption] = []
         for _ in 0..<count {
-            // in version 0 no entry says its length
+            // entries of version 0 have no length field
             let size =
                 version == 0
                 ? min(cursor.remaining, TrackEncryption.groupEntryLength(cursor))
@@ -69,7 +69,7 @@ struct SampleGroups {
         runs = SampleTables.Table(start: at + head, count: count)
     }
 
-    /// The parameters of the next sample; nil when the track's apply.
+    /// The parameters of the next sample; nil if the track's apply.
     mutating func next(_ window: inout FileWindow) throws -> TrackEncryption? {
         while left == 0, run < runs.count {
             let at = runs.start + Int64(run) * 8

@@ -20,13 +20,13 @@ struct SampleTables {
     var chunkOffsetsAreLong = false
     /// `stsz` or `stz2`.
     var sizes = Table()
-    /// Bits of a size: 4, 8, 16 or 32; 0 when all samples have `constantSize`.
+    /// Bits of a size: 4, 8, 16 or 32; 0 if all samples have `constantSize`.
     var sizeBits = 0
     var constantSize = 0
 
     /// `ctts`: count, offset; signed in version 1.
     var compositions = Table()
-    /// `stss`: the numbers of samples that decoding can begin with, from 1; nil when all are.
+    /// `stss`: the numbers of samples that decoding can begin with, from 1; nil if all are.
     var syncSamples: Table?
 
     var sampleCount: Int { sizes.count }
@@ -55,7 +55,7 @@ struct SampleTables {
         }
     }
 
-    /// A table whose count is the last number of its head; refused when the box is too small for it.
+    /// A table whose count is the last number of its head; refused if the box is too small for it.
     private func table(_ box: MP4Box, _ window: inout FileWindow, head: Int64, entryBits: Int) throws -> Table {
         let start = box.content.lowerBound
         guard Int64(box.content.count) >= head else { throw Malformed("box \(box.type) is cut off", at: Int(start)) }

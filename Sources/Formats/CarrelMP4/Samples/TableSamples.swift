@@ -50,7 +50,7 @@ struct TableSamples {
         sizeWindow = FileWindow(reader, capacity: 1 << 16)
     }
 
-    /// The next sample, wherever the tables say it lies; nil after the last.
+    /// Returns the next sample at the offset in the tables; nil after the last one.
     mutating func next() throws -> MP4Sample? {
         guard sample < tables.sampleCount else { return nil }
         while samplesLeft == 0 { try nextChunk() }
@@ -97,7 +97,7 @@ struct TableSamples {
         startsChunk = true
     }
 
-    /// Moves to the next entry of `stsc`, which counts chunks from 1.
+    /// Moves to the next entry of `stsc`, whose chunk numbers start at 1.
     private mutating func nextRun() throws {
         let table = tables.chunkRuns
         guard runIndex < table.count else {
@@ -149,7 +149,7 @@ struct TableSamples {
         let table = tables.compositions
         guard table.count > 0 else { return 0 }
         while compositionLeft == 0 {
-            // what the table does not reach has no offset
+            // samples beyond the table have no offset
             guard compositionIndex < table.count else { return 0 }
             let at = table.start + Int64(compositionIndex) * 8
             compositionLeft = Int(try compositionWindow.u32(at: at, "composition offset"))
@@ -176,13 +176,13 @@ struct TableSamples {
 
     // MARK: - Places
 
-    /// Passes over the parameters of the sample that `next` returned last: reads of them only what tells how long they are.
+    /// Skips the parameters of the last sample returned by `next`: reads only what determines their length.
     mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
         try auxiliary.skip(defaults, startsRun: startsChunk, of: tables.sampleCount, &auxiliaryWindow)
         startsChunk = false
     }
 
-    /// The place of the next sample in each table; the walk goes on from there with windows of its own.
+    /// The position of the next sample in each table; a walk continues from there with its own windows.
     var position: MP4SamplePosition {
         get {
             MP4SamplePosition(

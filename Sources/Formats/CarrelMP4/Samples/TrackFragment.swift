@@ -10,12 +10,12 @@ struct TrackFragment {
     private static let totalRunLimit = 4 * runLimit
     /// No fragment describes more groups in all: each holds a key.
     private static let groupLimit = 65_536
-    /// No fragment has more parts, those of one track counted.
+    /// Maximum number of parts of a fragment, over all tracks.
     private static let limit = 1024
 
     var trackID: UInt32 = 0
     var runs: [FragmentRun] = []
-    /// `tfdt`: when the first sample is decoded, in units of the track's time scale; nil when it does not say.
+    /// `tfdt`: when the first sample is decoded, in units of the track's time scale; nil if it is not declared.
     var baseTime: Int64?
     var auxiliary = AuxiliaryInformation()
 
@@ -31,7 +31,7 @@ struct TrackFragment {
     ///   - tracks: the tracks of the movie; parts of others are passed over.
     ///   - window: reads the file.
     /// - Returns: the parts of those tracks, in order.
-    /// - Throws: when a box is malformed or cannot be read.
+    /// - Throws: if a box is malformed or cannot be read.
     static func read(_ fragment: MP4Box, of tracks: [MP4Track], _ window: inout FileWindow) throws -> [TrackFragment] {
         var parts: [TrackFragment] = []
         var end = fragment.start
@@ -86,7 +86,7 @@ struct TrackFragment {
                     long
                     ? try window.u64(at: at + 4, "fragment decode time")
                     : UInt64(try window.u32(at: at + 4, "fragment decode time"))
-                // room to count on from it
+                // leaves room to add offsets
                 guard time < 1 << 62 else { throw Malformed("fragment decode time is out of range", at: Int(at)) }
                 part.baseTime = Int64(time)
             case "trun":
@@ -130,7 +130,7 @@ struct TrackFragment {
         return least
     }
 
-    /// Reads what a fragment header says, and returns what offsets count from.
+    /// Reads a fragment header, and returns the origin of its offsets.
     private static func readHeader(
         _ box: MP4Box,
         _ flags: UInt32,

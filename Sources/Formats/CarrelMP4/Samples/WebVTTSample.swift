@@ -4,19 +4,19 @@ package import CarrelBytes
 
 /// The cues of one sample of WebVTT (`wvtt`, ISO/IEC 14496-30 §7.3): those that are shown from its time on, until it ends.
 package struct WebVTTSample: Sendable, Hashable {
-    /// A cue, which samples one behind the other may repeat.
+    /// A cue, which consecutive samples may repeat.
     package struct Cue: Sendable, Hashable {
         /// The number by which a cue is the same in several samples (`vsid`).
         package var sourceID: UInt32?
-        /// Its identifier (`iden`); empty when it has none.
+        /// Its identifier (`iden`); empty if it has none.
         package var identifier = ""
-        /// Its settings, as behind the times in a file (`sttg`); empty when it has none.
+        /// Its settings, as after the times in a file (`sttg`); empty if it has none.
         package var settings = ""
         /// Its text (`payl`), with line feeds.
         package var text = ""
     }
 
-    /// In the order of the sample; none where nothing is shown.
+    /// The cues in sample order; empty if nothing is shown.
     package private(set) var cues: [Cue] = []
 
     /// Cues of a sample, at most.
@@ -25,7 +25,7 @@ package struct WebVTTSample: Sendable, Hashable {
     /// Reads a sample.
     ///
     /// - Parameter bytes: the whole of it; boxes other than cues are passed over.
-    /// - Throws: `Malformed` when a box leaves the sample, a text is not UTF-8, or there are too many cues.
+    /// - Throws: `Malformed` if a box leaves the sample, a text is not UTF-8, or there are too many cues.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var at = 0
         while at < bytes.byteCount {

@@ -12,7 +12,7 @@ package struct EventMessage: Sendable, Hashable {
     package var timescale: UInt32
     /// When it happens, in those units, from the start of the track's timeline; of version 0 from the beginning of its segment.
     package var time: UInt64
-    /// Whether the time counts from the earliest presentation time of the segment (version 0).
+    /// Whether the time is relative to the earliest presentation time of the segment (version 0).
     package var isRelative = false
     /// How long, in those units; 0xffffffff when unknown.
     package var duration: UInt32
@@ -24,9 +24,9 @@ package struct EventMessage: Sendable, Hashable {
     /// - Parameters:
     ///   - scheme: the URI of the scheme.
     ///   - value: within the scheme.
-    ///   - timescale: units a second.
-    ///   - time: when it happens.
-    ///   - duration: how long; 0xffffffff when unknown.
+    ///   - timescale: units per second.
+    ///   - time: the time of the event.
+    ///   - duration: its duration; 0xffffffff if unknown.
     ///   - id: equal ids of one scheme and value are the same event.
     ///   - data: the message.
     package init(
@@ -49,8 +49,8 @@ package struct EventMessage: Sendable, Hashable {
 
     /// Reads the content of an `emsg` box of version 0 or 1.
     ///
-    /// - Parameter content: what follows the type of the box.
-    /// - Throws: when it ends early, a text is not UTF-8, or it has another version.
+    /// - Parameter content: the content after the type of the box.
+    /// - Throws: if it is truncated, a text is not UTF-8, or it has another version.
     package init(_ content: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(content)
         let version = try cursor.u8("event message")

@@ -2,7 +2,8 @@
 
 import CarrelBytes
 
-/// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19 §7.3.1).
+/// The bytes that a player reads before the fragments of one track (`ftyp` and `moov`, ISO/IEC 14496-12 §8.1.2, ISO/IEC 23000-19
+/// §7.3.1).
 package struct InitializationSegment: Sendable {
     /// Units a second of the movie's times.
     package static let movieTimescale: UInt32 = 1000
@@ -11,20 +12,20 @@ package struct InitializationSegment: Sendable {
     package var track: MovieTrack
     /// The headers of protection systems; none of a clear track.
     package var systems: [ProtectionSystemHeader]
-    /// The duration of all fragments, in units of the track; 0 when it is not known.
+    /// The duration of all fragments, in units of the track; 0 if unknown.
     package var duration: Int64
 
     /// - Parameters:
     ///   - track: the track.
     ///   - systems: the headers of protection systems; none of a clear track.
-    ///   - duration: of all fragments, in units of the track; 0 when it is not known.
+    ///   - duration: the duration of all fragments, in units of the track; 0 if unknown.
     package init(_ track: MovieTrack, systems: [ProtectionSystemHeader] = [], duration: Int64 = 0) {
         self.track = track
         self.systems = systems
         self.duration = duration
     }
 
-    /// The brand of fragments whose video needs no edit list, as these do not.
+    /// Brands; `cmf2` is the brand of fragments whose video needs no edit list, as here.
     private static let brands: [FourCC] = ["iso6", "cmfc", "cmf2", "dash", "mp41"]
 
     /// The bytes of the segment.
@@ -60,7 +61,7 @@ package struct InitializationSegment: Sendable {
 
 /// The kind of a media segment (`styp`, ISO/IEC 14496-12 §8.16.2).
 package enum SegmentType {
-    /// The bytes of the box, as CMAF wants them (ISO/IEC 23000-19 §7.3.2).
+    /// The bytes of the box, as CMAF requires (ISO/IEC 23000-19 §7.3.2).
     package static var bytes: [UInt8] {
         var writer = BoxWriter()
         writer.box("styp") { writer in

@@ -9,13 +9,13 @@ import CarrelCrypto
 package struct MediaFragment: Sendable {
     /// How the samples of a fragment are encrypted.
     package struct Protection: Sendable {
-        /// The parameters of these samples where they are not the track's (`seig`); nil otherwise.
+        /// The parameters of these samples if they differ from the track's (`seig`); otherwise nil.
         package var group: TrackEncryption?
-        /// The headers of protection systems that the fragment brings.
+        /// The headers of protection systems in the fragment.
         package var systems: [ProtectionSystemHeader] = []
         /// The entries of `senc`, back to back: the vector, and the subsamples.
         package var information: [UInt8] = []
-        /// Bytes of each sample's part; 0 where there is nothing to say.
+        /// Size of each sample's entry in bytes; 0 without an entry.
         package var sizes: [UInt8] = []
         /// Whether samples are in parts.
         package var hasSubsamples = false
@@ -33,7 +33,7 @@ package struct MediaFragment: Sendable {
         /// - Parameters:
         ///   - encryption: how it is encrypted.
         ///   - ivSize: bytes of its vector: 0, 8 or 16.
-        /// - Returns: false when the sample has too many parts for the box.
+        /// - Returns: false if the sample has too many parts for the box.
         package mutating func append(_ encryption: SampleEncryption, ivSize: Int) -> Bool {
             let start = information.count
             let length = ivSize + (hasSubsamples ? 2 + 6 * encryption.subsamples.count : 0)
@@ -62,9 +62,9 @@ package struct MediaFragment: Sendable {
     package let trackID: UInt32
     /// When the first sample is decoded, in units of the track.
     package var decodeTime: UInt64
-    /// Which of the track's descriptions is that of all samples, from 0.
+    /// The index of the track's description for all samples, from 0.
     package var entry: Int
-    /// How they are encrypted; nil when they are clear.
+    /// How they are encrypted; nil if they are clear.
     package var protection: Protection?
 
     /// Samples added.
@@ -85,10 +85,10 @@ package struct MediaFragment: Sendable {
     private static let nonSync: UInt32 = 0x0101_0000
 
     /// - Parameters:
-    ///   - sequenceNumber: counts the fragments of a track, from 1.
+    ///   - sequenceNumber: the number of the fragment, from 1.
     ///   - trackID: the track.
-    ///   - decodeTime: when the first sample is decoded, in units of the track.
-    ///   - entry: which of the track's descriptions is that of all samples, from 0.
+    ///   - decodeTime: the decode time of the first sample, in units of the track.
+    ///   - entry: the index of the track's description for all samples, from 0.
     package init(sequenceNumber: UInt32, trackID: UInt32, decodeTime: UInt64, entry: Int = 0) {
         self.sequenceNumber = sequenceNumber
         self.trackID = trackID
@@ -100,10 +100,10 @@ package struct MediaFragment: Sendable {
     ///
     /// - Parameters:
     ///   - size: bytes.
-    ///   - duration: in units of the track.
-    ///   - compositionOffset: what its presentation comes later than its decoding.
+    ///   - duration: its duration, in units of the track.
+    ///   - compositionOffset: the presentation time minus the decode time.
     ///   - isSync: whether decoding can begin with it.
-    /// - Returns: false when a number does not fit into the box.
+    /// - Returns: false if a number does not fit into the box.
     package mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
         guard let bytes = UInt32(exactly: size), let units = UInt32(exactly: duration),
             let offset = Int32(exactly: compositionOffset), byteCount + size < 1 << 31
@@ -172,13 +172,13 @@ package struct MediaFragment: Sendable {
     }
 
     private var hasOneDuration: Bool { durations.allSatisfy { $0 == durations.first } }
-    /// Whether the header gives the size of all samples; a size of 0 would be no size.
+    /// Whether the header contains a common size of all samples; a size of 0 would mean none.
     private var hasOneSize: Bool { sizes.allSatisfy { $0 == sizes.first && $0 > 0 } }
-    /// Whether the flags of the first sample, and those of all others, say everything.
+    /// Whether the flags of the first sample and one value for all others suffice.
     private var hasSimpleFlags: Bool { syncs.dropFirst().allSatisfy { $0 == (syncs.count > 1 ? syncs[1] : false) } }
 
     private func writeFragmentHeader(to writer: inout BoxWriter) {
-        // default-base-is-moof, and what most samples have
+        // default-base-is-moof, and the flags of most samples
         var flags: UInt32 = 0x2_0000 | 0x02 | 0x20
         if hasOneDuration { flags |= 0x08 }
         if hasOneSize { flags |= 0x10 }

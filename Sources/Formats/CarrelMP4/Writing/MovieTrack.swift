@@ -10,28 +10,28 @@ package struct MovieTrack: Sendable {
     package var handler: FourCC
     /// Units a second of its times.
     package var timescale: UInt32
-    /// ISO 639-2, three lower-case letters; nil when undetermined.
+    /// ISO 639-2, three lower-case letters; nil if undetermined.
     package var language: String?
     /// Its sample descriptions, whole entries with their headers.
     package var entries: [[UInt8]]
-    /// Pixels; 0 where it is not a picture.
+    /// Width in pixels; 0 unless it is video.
     package var width = 0
-    /// Pixels; 0 where it is not a picture.
+    /// Height in pixels; 0 unless it is video.
     package var height = 0
-    /// How its pictures are shown; nil for as they are, at their size.
+    /// How its pictures are displayed; nil for untransformed, at their size.
     package var display: TrackDisplay?
     /// The presented part of its media; none presents all.
     package var edits: [EditList.Edit] = []
     /// Whether it is meant to be played.
     package var isEnabled = true
-    /// The duration of its samples, in units of `timescale`; 0 where fragments bring them.
+    /// The duration of its samples, in units of `timescale`; 0 if the samples are in fragments.
     package var duration: Int64 = 0
 
     /// - Parameters:
     ///   - id: not 0.
     ///   - handler: such as `vide`.
-    ///   - timescale: units a second; not 0.
-    ///   - language: ISO 639-2, three lower-case letters; nil when undetermined.
+    ///   - timescale: units per second; not 0.
+    ///   - language: ISO 639-2, three lower-case letters; nil if undetermined.
     ///   - entries: whole entries with their headers.
     package init(id: UInt32, handler: FourCC, timescale: UInt32, language: String? = nil, entries: [[UInt8]]) {
         self.id = id
@@ -46,7 +46,7 @@ package struct MovieTrack: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - id: its new id; nil keeps it.
-    /// - Throws: `Malformed` when it has no time scale or no description, or one that cannot be written.
+    /// - Throws: `Malformed` if it has no time scale or no description, or one that cannot be written.
     package init(_ track: MP4Track, id: UInt32? = nil) throws(Malformed) {
         guard track.timescale > 0, let timescale = UInt32(exactly: track.timescale) else {
             throw Malformed("track \(track.id) has no time scale", at: 0)
@@ -72,8 +72,8 @@ package struct MovieTrack: Sendable {
     ///
     /// - Parameters:
     ///   - writer: gets the box.
-    ///   - movieTimescale: units a second of the movie's times.
-    ///   - tables: writes the sample tables behind the descriptions; those of a fragmented file are empty.
+    ///   - movieTimescale: units per second of the movie's times.
+    ///   - tables: writes the sample tables after the descriptions; they are empty in a fragmented file.
     func write(to writer: inout BoxWriter, movieTimescale: UInt32, tables: (inout BoxWriter) -> Void) {
         writer.box("trak") { writer in
             writeHeader(to: &writer, movieTimescale)
@@ -90,7 +90,7 @@ package struct MovieTrack: Sendable {
                     writer.box("dinf") { writer in
                         writer.fullBox("dref") { writer in
                             writer.u32(1)
-                            // the media lie in the same file
+                            // the media are in the same file
                             writer.fullBox("url ", flags: 1) { _ in }
                         }
                     }
@@ -182,9 +182,9 @@ extension BoxWriter {
     /// Writes a movie header (`mvhd`, §8.2.2).
     ///
     /// - Parameters:
-    ///   - timescale: units a second.
-    ///   - duration: of the longest track, in those units; 0 where fragments bring the samples.
-    ///   - nextTrackID: an id that no track has.
+    ///   - timescale: units per second.
+    ///   - duration: the duration of the longest track, in those units; 0 if the samples are in fragments.
+    ///   - nextTrackID: an unused track ID.
     mutating func writeMovieHeader(timescale: UInt32, duration: Int64, nextTrackID: UInt32) {
         fullBox("mvhd", version: 1) { writer in
             writer.u64(0)
@@ -203,8 +203,8 @@ extension BoxWriter {
 
 extension EditList.Edit {
     /// - Parameters:
-    ///   - presented: how long it is presented, in units of the movie.
-    ///   - mediaTime: where it begins, in units of the track; -1 for nothing.
+    ///   - presented: the presented duration, in units of the movie.
+    ///   - mediaTime: its start, in units of the track; -1 for an empty edit.
     package init(presented: Int64, from mediaTime: Int64) {
         self.init(duration: presented, mediaTime: mediaTime)
     }

@@ -2,11 +2,13 @@
 
 import CarrelBytes
 
-/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12 §8.2).
+/// The boxes around the samples of a progressive file, whose index names every sample (`ftyp`, `moov`, `mdat`; ISO/IEC 14496-12
+/// §8.2).
 ///
-/// It holds the tables, not the samples: 4 bytes for each sample of a track whose sizes differ, and runs of equal durations. The caller
-/// writes `beginning`, then the samples in the order in which it names them here, then `index`, and puts `mediaHeader` over the bytes
-/// at `mediaHeaderOffset`. A file whose index comes first is written in two passes: the first only names the samples.
+/// It holds the tables, not the samples: 4 bytes per sample of a track with different sizes, and runs of equal durations. The
+/// caller writes `beginning`, then the samples in the declared order, then `index`, and overwrites the bytes at
+/// `mediaHeaderOffset` with `mediaHeader`. A file whose index comes first is written in two passes, the first of which only
+/// declares the samples.
 package struct ProgressiveWriter: Sendable {
     /// Units a second of the movie's times.
     package let movieTimescale: UInt32
@@ -23,9 +25,9 @@ package struct ProgressiveWriter: Sendable {
     private static let mediaHeaderLength = 16
 
     /// - Parameters:
-    ///   - tracks: with distinct ids; their durations are those of the samples.
-    ///   - movieTimescale: units a second of the movie's times, those of edits too.
-    ///   - brands: the major one first.
+    ///   - tracks: with distinct IDs; their durations are their samples' durations.
+    ///   - movieTimescale: units per second of the movie's times, including edits.
+    ///   - brands: the major brand first.
     package init(_ tracks: [MovieTrack], movieTimescale: UInt32 = 1000, brands: [FourCC] = ["isom", "iso6", "mp41"]) {
         self.tracks = tracks
         self.movieTimescale = max(1, movieTimescale)
@@ -33,13 +35,13 @@ package struct ProgressiveWriter: Sendable {
         tables = tracks.map { _ in SampleTableBuilder() }
     }
 
-    /// Names the next sample of the file.
+    /// Declares the next sample of the file.
     ///
     /// - Parameters:
-    ///   - track: which of the tracks, from 0.
-    ///   - sample: its times, description and size; the offset is not looked at.
-    ///   - size: bytes of the sample as it is written.
-    /// - Returns: false when a number does not fit into the tables.
+    ///   - track: the index of the track, from 0.
+    ///   - sample: its times, description and size; the offset is ignored.
+    ///   - size: the written size of the sample in bytes.
+    /// - Returns: false if a number does not fit into the tables.
     package mutating func append(to track: Int, _ sample: MP4Sample, size: Int) -> Bool {
         let continues = current.map { $0.track == track && $0.entry == sample.entry && $0.bytes + size <= Self.chunkLength }
         if continues != true {
@@ -67,7 +69,7 @@ package struct ProgressiveWriter: Sendable {
         return writer.bytes
     }
 
-    /// The bytes before the samples of a file whose index comes behind them.
+    /// The bytes before the samples, if the index comes after them.
     package var beginning: [UInt8] { fileType + mediaHeader }
 
     /// The offset of `mediaHeader` in such a file.
@@ -82,10 +84,10 @@ package struct ProgressiveWriter: Sendable {
         return writer.bytes
     }
 
-    /// The index of a file in which it comes behind the samples.
+    /// The index of a file in which it comes after the samples.
     package var index: [UInt8] { movie(mediaStart: mediaHeaderOffset + Int64(Self.mediaHeaderLength)) }
 
-    /// The bytes before the samples of a file whose index comes first, once all samples are named.
+    /// The bytes before the samples of a file whose index comes first, after all samples were declared.
     package var beginningWithIndex: [UInt8] {
         let type = fileType
         // the length of the index does not depend on the offsets in it, but on their size

@@ -7,7 +7,7 @@ import CarrelVideo
 extension SampleEntry {
     /// How the `codecs` parameter names the coding (RFC 6381 §3.3, §3.4; ISO/IEC 14496-15 annex E), whatever the protection.
     ///
-    /// - Returns: such as `avc1.64001f`; nil when the configuration is missing or damaged.
+    /// - Returns: such as `avc1.64001f`; nil if the configuration is missing or damaged.
     package var codecString: String? {
         do throws(Malformed) {
             switch format {
@@ -38,7 +38,7 @@ extension SampleEntry {
         }
     }
 
-    /// `objectTypeIndication` of an `esds` box (ISO/IEC 14496-1 §7.2.6.6); nil where optional fields lie before it.
+    /// `objectTypeIndication` of an `esds` box (ISO/IEC 14496-1 §7.2.6.6); nil if optional fields precede it.
     private var objectType: UInt8? {
         do throws(Malformed) {
             var cursor = ByteCursor(configuration.rawSpan)

@@ -6,10 +6,10 @@ package import CarrelBytes
 extension SampleEntry {
     /// The entry as an ISO file has it, without its protection.
     ///
-    /// QuickTime's longer sound entries lose what only QuickTime reads.
+    /// QuickTime's longer audio entries lose the fields that only QuickTime reads.
     ///
     /// - Returns: the whole entry with its header.
-    /// - Throws: `Malformed` when it lacks what a decoder must know.
+    /// - Throws: `Malformed` if it lacks information that a decoder needs.
     package func clearBytes() throws(Malformed) -> [UInt8] {
         let span = bytes.rawSpan
         if codec == .mp3, type == ".mp3" || type == "ms\0U" { return soundEntry("mp4a", Self.mp3Descriptor) }
@@ -69,7 +69,7 @@ extension SampleEntry {
         return writer.bytes
     }
 
-    /// An `esds` box that says MP3 (ISO/IEC 14496-1 §7.2.6.6, object type 0x6b).
+    /// An `esds` box for MP3 (ISO/IEC 14496-1 §7.2.6.6, object type 0x6b).
     private static var mp3Descriptor: [UInt8] {
         var writer = BoxWriter()
         writer.fullBox("esds") { writer in
@@ -80,11 +80,11 @@ extension SampleEntry {
         return writer.bytes
     }
 
-    /// A clear entry as that of protected samples (ISO/IEC 14496-12 §8.12, 23001-7 §4).
+    /// Converts a clear entry to an entry for protected samples (ISO/IEC 14496-12 §8.12, 23001-7 §4).
     ///
     /// - Parameters:
     ///   - clear: a whole entry with its header, at least 16 bytes long.
-    ///   - handler: of its track: `soun`, `vide`, ….
+    ///   - handler: the handler of its track: `soun`, `vide`, ….
     ///   - scheme: the four characters of the scheme.
     ///   - encryption: the parameters of the track's samples.
     /// - Returns: the whole entry with its header.

@@ -18,7 +18,7 @@ struct SampleTableBuilder: Sendable {
     private var compositions: [Run] = []
     private var hasCompositions = false
     private var isSigned = false
-    /// Nil while all samples are sync samples.
+    /// The numbers of the sync samples; nil while all samples are sync samples.
     private var syncs: [UInt32]?
     private var sizes: [UInt32] = []
     /// How many samples have `constantSize`; after the first other size they are all in `sizes`.
@@ -50,7 +50,7 @@ struct SampleTableBuilder: Sendable {
         chunkSamples = 0
     }
 
-    /// Adds a sample to the last chunk; false when a number does not fit into the tables.
+    /// Adds a sample to the last chunk; false if a number does not fit into the tables.
     mutating func append(size: Int, duration: Int64, compositionOffset: Int64, isSync: Bool) -> Bool {
         guard let bytes = UInt32(exactly: size), let units = UInt32(exactly: duration), count < .max,
             (Int64(Int32.min)...Int64(UInt32.max)).contains(compositionOffset)
@@ -89,8 +89,8 @@ struct SampleTableBuilder: Sendable {
     /// Writes the boxes.
     ///
     /// - Parameters:
-    ///   - writer: gets them.
-    ///   - shift: what is added to the offsets of chunks.
+    ///   - writer: gets the tables.
+    ///   - shift: added to the offsets of chunks.
     ///   - isLong: whether offsets have eight bytes.
     func write(to writer: inout BoxWriter, shift: Int64, isLong: Bool) {
         var finished = self

@@ -4,9 +4,9 @@ package import CarrelCrypto
 
 extension TrackEncryption {
     /// - Parameters:
-    ///   - keyID: the key.
-    ///   - ivSize: bytes of the vector that each sample has: 8 or 16; 0 where all have `constantIV`.
-    ///   - constantIV: the vector of all samples; nil where each has its own.
+    ///   - keyID: the key ID.
+    ///   - ivSize: size of each sample's initialization vector in bytes: 8 or 16; 0 if all samples use `constantIV`.
+    ///   - constantIV: the vector of all samples; nil if each has its own.
     ///   - pattern: which blocks of a protected range are encrypted.
     package init(keyID: KeyID, ivSize: Int, constantIV: AESBlock? = nil, pattern: BlockPattern = .whole) {
         precondition([0, 8, 16].contains(ivSize) && (ivSize == 0) == (constantIV != nil), "a vector is given once")
@@ -17,7 +17,7 @@ extension TrackEncryption {
         self.pattern = pattern
     }
 
-    /// Writes a `tenc` box (ISO/IEC 23001-7 §8.2), in version 1 where there is a pattern.
+    /// Writes a `tenc` box (ISO/IEC 23001-7 §8.2), in version 1 if there is a pattern.
     ///
     /// - Parameters:
     ///   - writer: gets the box.
@@ -31,7 +31,7 @@ extension TrackEncryption {
         }
     }
 
-    /// Writes the length, the count and the one entry of a `seig` description (§6).
+    /// Writes the length, the count and the single entry of a `seig` description (§6).
     func writeGroupDescription(to writer: inout BoxWriter) {
         var entry = BoxWriter()
         entry.u8(0)
@@ -74,18 +74,18 @@ extension SampleEncryption {
         subsamples.removeAll(keepingCapacity: true)
     }
 
-    /// Adds a part behind the others. Neighbours become one where neither says more than the other.
+    /// Appends a subsample. Neighbors are merged if the result is equivalent.
     ///
     /// - Parameters:
-    ///   - clear: clear bytes.
-    ///   - protected: protected bytes behind them.
+    ///   - clear: number of clear bytes.
+    ///   - protected: number of protected bytes after them.
     package mutating func append(clear: Int, protected: Int) {
         var clear = clear
         if let last = subsamples.last, last.protected == 0 {
             clear += last.clear
             subsamples.removeLast()
         }
-        // a part counts its clear bytes in 16 bits (ISO/IEC 23001-7 §7.2)
+        // a subsample has a 16-bit count of clear bytes (ISO/IEC 23001-7 §7.2)
         while clear > 0xffff {
             subsamples.append(Subsample(clear: 0xffff, protected: 0))
             clear -= 0xffff

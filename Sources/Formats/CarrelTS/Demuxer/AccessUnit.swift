@@ -4,15 +4,15 @@
 package struct AccessUnit: Sendable, Hashable {
     /// The packet identifier of its stream.
     package var pid: UInt16
-    /// The presentation time in ticks of 90 kHz; it goes on past 33 bits.
+    /// The presentation time in 90 kHz ticks, without wrapping at 33 bits.
     package var presentationTime: Int64
-    /// The decoding time in ticks of 90 kHz.
+    /// The decoding time in 90 kHz ticks.
     package var decodeTime: Int64
     /// Whether decoding can start here.
     package var isRandomAccess: Bool
     /// Whether packets are missing from it.
     package var isDamaged: Bool
-    /// Whether the stream gave no time for it, and its time follows from that of the unit before.
+    /// Whether the stream had no time for it, and its time was derived from the previous unit.
     package var isTimeDerived: Bool
     /// Samples of each channel in an audio frame; 0 of other units.
     package var samples: Int
@@ -25,12 +25,12 @@ package struct AccessUnit: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - pid: the packet identifier of its stream.
-    ///   - presentationTime: in ticks of 90 kHz.
-    ///   - decodeTime: in ticks of 90 kHz; nil when it is the presentation time.
+    ///   - presentationTime: in 90 kHz ticks.
+    ///   - decodeTime: in 90 kHz ticks; nil if equal to the presentation time.
     ///   - isRandomAccess: whether decoding can start here.
-    ///   - isDamaged: whether packets are missing from it.
-    ///   - isTimeDerived: whether its time follows from that of the unit before.
-    ///   - samples: samples of each channel in an audio frame.
+    ///   - isDamaged: whether packets of it are missing.
+    ///   - isTimeDerived: whether its time was derived from the previous unit.
+    ///   - samples: samples per channel in an audio frame.
     ///   - sampleRate: samples per second of an audio frame.
     ///   - data: the bytes.
     package init(

@@ -3,7 +3,7 @@
 import CarrelAudio
 import CarrelBytes
 
-/// The framing of an audio stream: how one header tells where the next one is.
+/// The framing of an audio stream: how a header determines the next header's position.
 enum AudioFraming: Sendable {
     case adts, mpeg, ac3
 
@@ -11,13 +11,13 @@ enum AudioFraming: Sendable {
         var length: Int
         var samples: Int
         var sampleRate: Int
-        /// Frames behind this one may belong to its unit: dependent substreams of E-AC-3.
+        /// Whether following frames may belong to its unit: dependent substreams of E-AC-3.
         var isExtensible = false
-        /// The frame belongs to the unit of the one before it.
+        /// The frame belongs to the unit of the previous frame.
         var isExtension = false
     }
 
-    /// Bytes that tell whether a frame starts.
+    /// Number of bytes that identify the start of a frame.
     var headerLength: Int {
         switch self {
         case .adts: 7

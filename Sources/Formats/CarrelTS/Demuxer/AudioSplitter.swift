@@ -8,17 +8,17 @@ struct AudioSplitter {
     private let pid: UInt16
     private var markers = TimeMarkers()
     private var buffer: [UInt8] = []
-    /// Bytes at the front of the buffer that are done; they go all together.
+    /// Number of consumed bytes at the front of the buffer; they are removed together.
     private var head = 0
     /// Bytes of the stream before those that are not done.
     private var base = 0
-    /// Bytes behind the head that are a unit already, which frames behind it may extend.
+    /// Number of bytes after the head that already form a unit, which following frames may extend.
     private var unitLength = 0
     private var unit = AudioFraming.Frame(length: 0, samples: 0, sampleRate: 1)
-    /// Whether the next frame is expected where the last one ended.
+    /// Whether the next frame is expected at the end of the last one.
     private var isLocked = false
     private var hasReported = false
-    /// The time of the last time stamp, and samples since.
+    /// The time of the last timestamp, and samples since.
     private var origin: Int64?
     private var samples: Int64 = 0
 
@@ -33,7 +33,7 @@ struct AudioSplitter {
         )
     }
 
-    /// Drops the frame that misses a packet, and those behind it until there is a time stamp.
+    /// Drops the frame with a missing packet, and the following ones up to the next timestamp.
     mutating func reportGap(_ events: inout EventQueue) {
         if unitLength > 0 { emit(&events) }
         drop(available)
@@ -90,7 +90,7 @@ struct AudioSplitter {
         }
     }
 
-    /// Whether a frame follows this one; nil when its bytes are not there yet.
+    /// Whether a frame follows this one; nil if its bytes have not arrived.
     private func isConfirmed(_ frame: AudioFraming.Frame, _ at: Int, _ isLast: Bool) -> Bool? {
         if isLocked { return true }
         let next = at + frame.length

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// Joins the PES packets of one stream and gives their bytes to the splitter of its coding.
+/// Joins the PES packets of one stream and passes their bytes to the splitter of its coding.
 struct ElementaryAssembler {
     private let pid: UInt16
     private var video: VideoSplitter?
@@ -18,7 +18,7 @@ struct ElementaryAssembler {
 
     private var state = State.outside
     private var header: [UInt8] = []
-    /// Bytes still to come; nil when the packet ends where the next one begins.
+    /// Remaining bytes; nil if the packet ends with the start of the next one.
     private var remaining: Int?
 
     init(_ stream: ElementaryStream) {
@@ -88,7 +88,7 @@ struct ElementaryAssembler {
         state = .outside
     }
 
-    /// Emits all that is held.
+    /// Emits all buffered data.
     mutating func finish(_ events: inout EventQueue) {
         endPacket(&events)
         state = .outside

@@ -4,16 +4,16 @@ import CarrelBytes
 
 /// The header of a PES packet (ISO/IEC 13818-1 §2.4.3.6).
 struct PESHeader: Sendable, Hashable {
-    /// Bytes behind the header; nil when the packet ends where the next one begins.
+    /// Number of bytes after the header; nil if the packet ends with the start of the next one.
     var dataLength: Int?
     /// `PES_scrambling_control`.
     var scrambling: UInt8 = 0
-    /// The presentation time stamp, 33 bits.
+    /// The presentation timestamp, 33 bits.
     var presentationTime: UInt64?
-    /// The decoding time stamp, where it differs.
+    /// The decoding timestamp, if it differs.
     var decodeTime: UInt64?
 
-    /// Bytes of the header, as far as the first bytes tell; nil when they are not the start of a PES packet.
+    /// The length of the header, determined from its first bytes; nil if they do not start a PES packet.
     static func length(_ bytes: RawSpan) -> Int? {
         if bytes.byteCount >= 3, bytes.u16(at: 0) != 0 || bytes.u8(at: 2) != 1 { return nil }
         guard bytes.byteCount >= 6 else { return 6 }
@@ -22,7 +22,7 @@ struct PESHeader: Sendable, Hashable {
         return bytes.u8(at: 6) & 0xc0 == 0x80 ? 9 + Int(bytes.u8(at: 8)) : nil
     }
 
-    /// Reads a header of the length that `length` gave; nil when it contradicts itself.
+    /// Reads a header of the length that `length` returned; nil if it is inconsistent.
     init?(_ bytes: RawSpan) {
         let packetLength = Int(bytes.u16(at: 4))
         dataLength = packetLength == 0 ? nil : packetLength - (bytes.byteCount - 6)
@@ -39,7 +39,7 @@ struct PESHeader: Sendable, Hashable {
         }
     }
 
-    /// Stream ids without flags and time stamps (table 2-22): maps, padding, private stream 2, ECM, EMM, DSM-CC, directories.
+    /// Stream ids without flags and timestamps (table 2-22): maps, padding, private stream 2, ECM, EMM, DSM-CC, directories.
     private static func hasFlags(_ stream: UInt8) -> Bool {
         ![0xbc, 0xbe, 0xbf, 0xf0, 0xf1, 0xf2, 0xf8, 0xff].contains(stream)
     }

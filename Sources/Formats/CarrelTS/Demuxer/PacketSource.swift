@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// The packets of one packet identifier: where their payload goes, and which of them comes next.
+/// The packets of one packet identifier: the destination of their payload, and the expected continuity counter.
 struct PacketSource: Sendable {
     /// The reader of the payload.
     enum Content: Sendable, Equatable {
@@ -14,7 +14,7 @@ struct PacketSource: Sendable {
         case next
         /// The packet before, sent again.
         case repeated
-        /// Packets are missing; announced when the packet itself says that it does not continue.
+        /// Packets are missing; announced if the packet itself signals the discontinuity.
         case gap(isAnnounced: Bool)
     }
 
@@ -23,7 +23,7 @@ struct PacketSource: Sendable {
     /// The scrambling control of the last packet.
     var scrambling: UInt8 = 0
     private var counter: UInt8?
-    /// A sum over the last payload, which tells a repeated packet from one whose counter does not follow.
+    /// A checksum of the last payload, which distinguishes a repeated packet from one with an unexpected counter.
     private var sum: UInt64 = 0
     private var hasRepeated = false
 
@@ -32,7 +32,7 @@ struct PacketSource: Sendable {
         self.content = content
     }
 
-    /// Compares a packet with payload to the one before it.
+    /// Compares a packet with payload to the previous one.
     mutating func follow(_ packet: TransportPacket, _ payload: RawSpan) -> Continuity {
         let sum = Self.sum(payload)
         defer { (counter, self.sum) = (packet.counter, sum) }

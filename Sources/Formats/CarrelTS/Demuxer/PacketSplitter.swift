@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// Takes whole PES packets as units, or the ID3 tags in them, which may go on over several.
+/// Takes whole PES packets as units, or the ID3 tags in them, which may span several packets.
 struct PacketSplitter {
     private let pid: UInt16
     private let isID3: Bool
@@ -17,7 +17,7 @@ struct PacketSplitter {
     }
 
     mutating func begin(_ times: (presentation: Int64, decode: Int64)?, _ events: inout EventQueue) {
-        // a tag goes on in packets without a time
+        // a tag continues in packets without a time
         if times == nil, isID3, !buffer.isEmpty { return }
         emit(&events)
         self.times = times ?? self.times

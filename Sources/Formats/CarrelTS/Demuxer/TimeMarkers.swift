@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The time stamps of PES packets, by the position in the stream from which they hold (ISO/IEC 13818-1 §2.4.3.7).
+/// The timestamps of PES packets, by the position in the stream from which they hold (ISO/IEC 13818-1 §2.4.3.7).
 struct TimeMarkers: Sendable {
     struct Marker: Sendable {
         /// Bytes of the stream before the PES packet's first.
@@ -17,7 +17,7 @@ struct TimeMarkers: Sendable {
         markers.append(marker)
     }
 
-    /// The time of the unit that starts at `position`, when it is the first that starts in a PES packet with a time stamp.
+    /// The time of the unit that starts at `position`, when it is the first that starts in a PES packet with a timestamp.
     mutating func take(at position: Int) -> Marker? {
         guard let last = markers.lastIndex(where: { $0.position <= position }) else { return nil }
         let marker = markers[last]

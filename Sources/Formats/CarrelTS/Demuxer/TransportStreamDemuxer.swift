@@ -2,11 +2,11 @@
 
 package import CarrelBytes
 
-/// Takes a transport stream apart (ISO/IEC 13818-1): tables, clock, and the access units of one program.
+/// Demultiplexes a transport stream (ISO/IEC 13818-1): tables, clock, and the access units of one program.
 ///
-/// Bytes come in pieces of any size; after each piece `next` gives the events that are complete. What breaks the standard is an event
-/// too, and reading continues after it. Memory is bounded: an access unit has at most 16 MiB, and the units that all streams have begun
-/// have 64 MiB.
+/// Bytes come in pieces of any size; after each piece, `next` returns the complete events. Violations of the standard are events
+/// too, and reading continues after them. Memory is bounded: 16 MiB per access unit, and 64 MiB for the partial units of all
+/// streams.
 ///
 /// ```swift
 /// var demuxer = TransportStreamDemuxer()
@@ -14,7 +14,7 @@ package import CarrelBytes
 /// while let event = demuxer.next() { … }
 /// ```
 package struct TransportStreamDemuxer: Sendable {
-    /// Streams of a program that are taken apart; those behind them are named only.
+    /// Maximum number of streams that are demultiplexed; further streams are only listed.
     static let maximumStreams = 64
 
     private let wantedProgram: UInt16?
@@ -34,7 +34,7 @@ package struct TransportStreamDemuxer: Sendable {
     private var programNumber: UInt16?
     private var mapSection: TableSection?
 
-    /// The streams of the program, as far as they are known.
+    /// The known streams of the program.
     package private(set) var program: ProgramMap?
 
     /// - Parameter program: the number of the program to read; nil is the first.
@@ -46,7 +46,7 @@ package struct TransportStreamDemuxer: Sendable {
     /// Takes the next bytes of the stream.
     ///
     /// - Parameter bytes: any number of them.
-    /// - Throws: when packets have 192 or 204 bytes, or there are none in the first 64 KiB.
+    /// - Throws: if packets have 192 or 204 bytes, or there are none in the first 64 KiB.
     package mutating func consume(_ bytes: RawSpan) throws(Malformed) {
         var aligner = PacketAligner()
         swap(&aligner, &self.aligner)
@@ -54,7 +54,7 @@ package struct TransportStreamDemuxer: Sendable {
         try aligner.consume(bytes) { span, offset, position, skipped in read(span, offset, position, skipped) }
     }
 
-    /// Ends the stream or a segment of it: all that is held comes out, and continuity counters may restart.
+    /// Ends the stream or a segment of it: all buffered data are emitted, and continuity counters may restart.
     ///
     /// - Throws: as `consume` does.
     package mutating func finish() throws(Malformed) {
@@ -151,7 +151,7 @@ package struct TransportStreamDemuxer: Sendable {
         }
     }
 
-    /// Drops what has begun: it goes on in packets that cannot be read.
+    /// Drops a partial unit, which continues in unreadable packets.
     private mutating func abandon(_ content: PacketSource.Content) {
         reportGap(content)
         if case .elementary(let i) = content { assemblers[i].abandon() }
@@ -193,7 +193,7 @@ package struct TransportStreamDemuxer: Sendable {
         events.append(.program(map))
     }
 
-    /// Ends the streams of the program before, and begins those of the new one.
+    /// Ends the streams of the previous program, and begins the streams of the new one.
     private mutating func replaceStreams(_ map: ProgramMap?) {
         for i in assemblers.indices { assemblers[i].finish(&events) }
         let old = sources

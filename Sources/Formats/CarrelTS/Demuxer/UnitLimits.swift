@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds of what a stream may make the demuxer hold.
+/// Limits on the memory that a stream may make the demuxer use.
 enum UnitLimits {
     /// Bytes of the longest access unit.
     static let length = 16 << 20

@@ -62,7 +62,7 @@ struct VideoSplitter {
     private mutating func split(isLast: Bool, _ events: inout EventQueue) {
         while let code = StartCode.first(in: buffer.rawSpan, from: scanned) {
             let header = code + 3
-            // the header, and of a picture the bit that says whether it is the first slice
+            // the header and, for a picture, the bit that marks the first slice
             guard header + codec.unitHeaderLength < buffer.count || isLast else {
                 scanned = code
                 return

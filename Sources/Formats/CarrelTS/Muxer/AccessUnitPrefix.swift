@@ -16,7 +16,7 @@ package struct AccessUnitPrefix: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - codec: the codec.
-    ///   - parameterSets: a byte stream, such as that of a decoder configuration record.
+    ///   - parameterSets: a byte stream, for example from a decoder configuration record.
     package init(_ codec: VideoCodec, parameterSets: [UInt8]) {
         delimiter = codec.delimiter
         delimiterLength = delimiter.count
@@ -33,7 +33,7 @@ package struct AccessUnitPrefix: Sendable, Hashable {
     package func prefix(of kinds: NALUnitSet, body: RawSpan) -> (prefix: [UInt8], skip: Int) {
         let needsSets = kinds.contains(.randomAccess) && !kinds.isSuperset(of: [.sequenceParameterSet, .pictureParameterSet])
         guard kinds.contains(.delimiter) else { return (needsSets ? all : delimiter, 0) }
-        // a delimiter that is not the first unit stays where it is
+        // a delimiter that is not the first unit is left in place
         for i in marker.indices where i >= body.byteCount || body.u8(at: i) != marker[i] {
             return (needsSets ? all : [], 0)
         }

@@ -2,9 +2,9 @@
 
 /// The continuity counters of the next packets of a multiplex (ISO/IEC 13818-1 §2.4.3.3).
 package struct ContinuityCounters: Sendable, Hashable {
-    /// Of the association and the map, which each fill one packet in every segment.
+    /// The counter of the program association and the map, which each fill one packet in every segment.
     package var tables: UInt8
-    /// Of each stream.
+    /// The counters of the streams.
     package var streams: [UInt8]
 
     /// The counters at the start of a segment when every segment before it ended with aligned counters.

@@ -6,10 +6,10 @@ extension PESHeader {
     /// Appends a header whose data begins with a unit (`data_alignment_indicator`).
     ///
     /// - Parameters:
-    ///   - stream: the stream id.
-    ///   - dataLength: bytes behind the header; nil, or too many for 16 bits, leaves the length open.
-    ///   - presentationTime: in ticks of 90 kHz.
-    ///   - decodeTime: written when it differs.
+    ///   - stream: the stream ID.
+    ///   - dataLength: number of bytes after the header; nil, or a value above 16 bits, leaves the length open.
+    ///   - presentationTime: in 90 kHz ticks.
+    ///   - decodeTime: written if it differs.
     ///   - out: gets 14 or 19 bytes.
     static func append(
         stream: UInt8,

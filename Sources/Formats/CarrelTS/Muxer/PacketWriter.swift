@@ -7,7 +7,7 @@ import Glibc
 struct PacketWriter {
     /// The adaptation field of the first packet.
     struct Field {
-        /// The clock reference in ticks of 90 kHz; nil for none.
+        /// The clock reference in 90 kHz ticks; nil for none.
         var clock: UInt64?
         var isRandomAccess = false
         var isDiscontinuous = false
@@ -20,7 +20,7 @@ struct PacketWriter {
     private static let packetLength = TransportStream.packetLength
     private static let capacity = 184
 
-    /// The number of packets for this number of bytes, behind a field in the first packet.
+    /// The number of packets for a number of bytes after a field in the first packet.
     static func packetCount(_ bytes: Int, field: Field) -> Int {
         max(1, (bytes + field.length + capacity - 1) / capacity)
     }
@@ -28,13 +28,13 @@ struct PacketWriter {
     /// Writes packets.
     ///
     /// - Parameters:
-    ///   - lead: the PES header, and what comes before the body; not empty.
-    ///   - body: the rest of the bytes.
+    ///   - lead: the PES header, and bytes before the body; not empty.
+    ///   - body: the remaining bytes.
     ///   - pid: the packet identifier.
-    ///   - counter: the counter of the first packet; that of the next one when done.
+    ///   - counter: the counter of the first packet; on return, of the next one.
     ///   - field: the adaptation field of the first packet.
-    ///   - packets: how many; `packetCount` at least, and at most as many as there are bytes.
-    ///   - start: room for them.
+    ///   - packets: the number of packets: at least `packetCount`, at most the number of bytes.
+    ///   - start: room for the packets.
     static func write(
         lead: UnsafeRawBufferPointer,
         body: UnsafeRawBufferPointer,
@@ -107,7 +107,7 @@ struct PacketWriter {
         }
     }
 
-    /// Copies 184 bytes in three blocks, the last of which overlaps the one before it.
+    /// Copies 184 bytes in three blocks, the last of which overlaps its predecessor.
     @inline(__always)
     private static func copy(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer) {
         let first = unsafe from.loadUnaligned(as: SIMD64<UInt8>.self)

@@ -10,16 +10,17 @@ struct PendingPES: Sendable {
     /// The section written last, of a stream of sections.
     var section: TableSection?
 
-    /// Bytes that one PES packet with a time stamp may hold.
+    /// Bytes that one PES packet with a timestamp may hold.
     static let capacity = 65_535 - 8
 
     /// Whether a frame fits into the same PES packet.
     ///
     /// - Parameters:
-    ///   - count: bytes of the frame.
+    ///   - count: the size of the frame in bytes.
     ///   - time: its time.
-    ///   - limit: ticks between the first frame and the end of the last, as far as they are as long as those before.
-    /// - Returns: false when the frame begins a PES packet of its own.
+    ///   - limit: maximum number of ticks between the first frame and the end of the last, if that is as long as the previous
+    ///     ones.
+    /// - Returns: false if the frame starts a new PES packet.
     func takes(_ count: Int, at time: Int64, limit: Int64) -> Bool {
         guard !data.isEmpty else { return true }
         let end = time &+ (time &- lastTime)

@@ -2,11 +2,11 @@
 
 package import CarrelBytes
 
-/// Makes a transport stream of pictures, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming wants it.
+/// Makes a transport stream of video, audio and timed ID3 tags (ISO/IEC 13818-1), as HTTP Live Streaming requires.
 ///
-/// Units are written in the order of their decoding times, whole segments one behind the other. A picture goes from the caller's
-/// memory into packets with one copy; audio frames gather until their PES packet is worth its header. The clock runs ahead of the
-/// decoding times, on the packets of the first picture stream, or of the first audio stream where there are no pictures.
+/// Units are written in decode order, in consecutive segments. A picture is copied once, from the caller's memory into packets;
+/// audio frames are collected until their PES packet is worth its header. The program clock runs ahead of the decoding times, on
+/// the packets of the first video stream, or of the first audio stream if there is no video.
 ///
 /// ```swift
 /// var muxer = try TransportStreamMuxer([.video(.h264, pid: 0x100), .aac(pid: 0x101)])
@@ -20,7 +20,7 @@ package struct TransportStreamMuxer: Sendable {
     /// Most ticks between two clock references: 100 ms (§2.7.2), less one tick of rounding.
     private static let clockInterval: Int64 = 8_999
 
-    /// The program, as its map says it.
+    /// The program, as described by its map.
     package let program: ProgramMap
     /// The counters of the packets that come next, to be carried from one muxer to another.
     package var counters: ContinuityCounters
@@ -40,10 +40,10 @@ package struct TransportStreamMuxer: Sendable {
     /// Plans a multiplex.
     ///
     /// - Parameters:
-    ///   - streams: 1 to 32 streams with packet identifiers of their own, from 0x20 to 0x1ffe without 0x1000.
+    ///   - streams: 1 to 32 streams with unique packet identifiers, from 0x20 to 0x1ffe without 0x1000.
     ///   - descriptors: descriptors of the program.
-    ///   - clockLead: ticks by which the clock is ahead of the decoding times; half a second unless given.
-    /// - Throws: when an identifier is not free, or the map does not fit into a packet.
+    ///   - clockLead: ticks by which the clock is ahead of the decoding times; half a second by default.
+    /// - Throws: if an identifier is not available, or the map does not fit into a packet.
     package init(
         _ streams: [ElementaryStream],
         descriptors: [StreamDescriptor] = [],
@@ -98,10 +98,10 @@ package struct TransportStreamMuxer: Sendable {
         self.clockLead = clockLead
     }
 
-    /// Adds a stream behind the others. The tables that name it come with the next `beginSegment`, under another version of the map.
+    /// Appends a stream. The tables that list it are written with the next `beginSegment`, with a new version of the map.
     ///
-    /// - Parameter stream: timed ID3 tags or another stream without the clock, with a packet identifier of its own.
-    /// - Throws: as `init`; the streams are those from before then.
+    /// - Parameter stream: timed ID3 tags or another stream without the clock, with a unique packet identifier.
+    /// - Throws: as `init`; the streams are then unchanged.
     package mutating func add(_ stream: ElementaryStream) throws(Malformed) {
         var next = try TransportStreamMuxer(
             program.streams + [stream],
@@ -132,11 +132,11 @@ package struct TransportStreamMuxer: Sendable {
     ///   - stream: the index of its stream.
     ///   - prefix: the bytes in front of it, such as a delimiter, parameter sets or an ADTS header.
     ///   - body: the unit; together with the prefix not empty.
-    ///   - presentationTime: in ticks of 90 kHz; only 33 bits are written.
+    ///   - presentationTime: in 90 kHz ticks; only 33 bits are written.
     ///   - decodeTime: the same for decoding; ignored for audio and tags.
     ///   - isSync: whether decoding can start at it.
     ///   - out: gets whole packets; audio may come later.
-    /// - Throws: when an audio frame or tag is longer than a PES packet, or there are no bytes.
+    /// - Throws: if an audio frame or tag is longer than a PES packet, or there are no bytes.
     package mutating func write(
         _ stream: Int,
         prefix: RawSpan,
@@ -177,7 +177,7 @@ package struct TransportStreamMuxer: Sendable {
     ///   - section: the section.
     ///   - stream: the index of a stream of private sections.
     ///   - out: gets whole packets.
-    /// - Throws: when the stream carries no sections.
+    /// - Throws: if the stream carries no sections.
     package mutating func writeSection(_ section: TableSection, stream: Int, into out: inout PacketBuffer) throws(Malformed) {
         guard program.streams[stream].coding == .privateSections else { throw Malformed("stream carries no sections", at: 0) }
         let packets = section.packets(pid: program.streams[stream].pid, counter: &counters.streams[stream])
@@ -185,12 +185,12 @@ package struct TransportStreamMuxer: Sendable {
         pending[stream].section = section
     }
 
-    /// Ends a segment: writes the frames that wait.
+    /// Ends a segment: writes the pending frames.
     ///
     /// - Parameters:
-    ///   - alignsCounters: whether each stream gets packets, 15 at most, until its next counter is zero. A segment made by another
-    ///     muxer, which begins with `ContinuityCounters(segment:streams:)`, then continues this one. Streams without a unit since
-    ///     their counter was last zero stay there.
+    ///   - alignsCounters: whether each stream gets packets, at most 15, until its next counter is zero. A segment made by
+    ///     another muxer, which begins with `ContinuityCounters(segment:streams:)`, then continues this one. Streams without a
+    ///     unit since their counter was last zero get none.
     ///   - out: gets whole packets.
     package mutating func endSegment(alignsCounters: Bool = false, into out: inout PacketBuffer) {
         for stream in program.streams.indices {
@@ -204,7 +204,7 @@ package struct TransportStreamMuxer: Sendable {
                 }
                 continue
             }
-            // zero bytes behind a picture are part of the byte stream; other streams get here with a short last unit, or none
+            // zero bytes after a picture are part of the byte stream; other streams get here with a short last unit, or none
             let filler: [UInt8] = program.streams[stream].isVideo ? [0] : []
             while counters.streams[stream] != 0 { pad(stream, filler, into: &out) }
         }
@@ -289,14 +289,14 @@ package struct TransportStreamMuxer: Sendable {
         swap(&data, &pending[stream].data)
     }
 
-    /// Writes clock references in packets of their own where units are further apart than those may be.
+    /// Writes clock references in separate packets if units are further apart than the maximum interval.
     private mutating func writeClocks(upTo decodeTime: Int64, into out: inout PacketBuffer) {
         guard var clock else { return }
         let next = decodeTime &- clockLead
         // a jump of more than ten seconds is not filled
         guard next &- clock > Self.clockInterval, next &- clock < 900_000 else { return }
         let pid = program.streams[clockStream].pid
-        // a packet without payload has the counter of the one before it
+        // a packet without payload repeats the previous counter
         let counter = (counters.streams[clockStream] &- 1) & 15
         while next &- clock > Self.clockInterval {
             clock &+= Self.clockInterval

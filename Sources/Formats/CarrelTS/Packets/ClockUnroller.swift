@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns time stamps of 33 bits into times that go on past 26.5 hours.
+/// Turns 33-bit timestamps into times that do not wrap after 26.5 hours.
 struct ClockUnroller: Sendable {
     private var last: Int64?
 
-    /// The time that is nearest to the one before it, of all that have these 33 bits.
+    /// The time with these 33 bits that is nearest to the previous one.
     mutating func time(of timestamp: UInt64) -> Int64 {
         let modulus = Int64(MediaTime.modulus)
         let bits = Int64(timestamp & (MediaTime.modulus &- 1))

@@ -2,9 +2,9 @@
 
 import CarrelBytes
 
-/// Cuts a stream of bytes into packets, and finds them again where bytes are missing or added.
+/// Splits a byte stream into packets, and resynchronizes after missing or extra bytes.
 struct PacketAligner {
-    /// Offset in the whole stream of the byte that comes next, or of the first one held back.
+    /// Offset in the whole stream of the next byte, or of the first buffered one.
     private(set) var position = 0
     /// Bytes passed over since packets were lost; zero while they are found.
     private(set) var skipped = 0
@@ -22,7 +22,7 @@ struct PacketAligner {
     /// - Parameters:
     ///   - bytes: the next bytes of the stream, as many as there are.
     ///   - body: gets the span, the packet's offset in it, its offset in the stream, and bytes skipped before it.
-    /// - Throws: when packets of 192 or 204 bytes are found, or none in the first 64 KiB.
+    /// - Throws: if packets of 192 or 204 bytes are found, or none in the first 64 KiB.
     mutating func consume(
         _ bytes: RawSpan,
         _ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void
@@ -38,7 +38,7 @@ struct PacketAligner {
                 }
                 if at == bytes.byteCount { return }
             }
-            // one packet is held, or three while their distance is looked for
+            // one packet is buffered, or three while their distance is determined
             let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length - held.count)
             held.append(copying: bytes.extracting(at..<at + count))
             at += count
@@ -46,9 +46,9 @@ struct PacketAligner {
         }
     }
 
-    /// Takes what is held back at the end of the stream.
+    /// Takes the buffered bytes at the end of the stream.
     ///
-    /// - Returns: bytes left over that are not a packet.
+    /// - Returns: remaining bytes that are not a packet.
     mutating func finish(_ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void) throws(Malformed) -> Int {
         try drain(isLast: true, body)
         let left = held.count + takeSkipped()
@@ -83,7 +83,7 @@ struct PacketAligner {
                 found = min(2, found + 1)
             } else {
                 try refuseOtherSizes(at)
-                // a place is decided when the bytes of the two packets behind it are there, whatever pieces they came in
+                // a position is decided once the bytes of the two following packets are present, in whatever pieces they arrived
                 let end = max(at, held.count - (isLast ? Self.length : 2 * Self.length))
                 let start = candidate(in: at..<end)
                 skip((start ?? end) - at)
@@ -103,7 +103,8 @@ struct PacketAligner {
         position += count
     }
 
-    /// The first offset at which a packet may start: sync bytes there and one packet further, and two where the bytes are there.
+    /// The first offset at which a packet may start: sync bytes there and one packet later, and two packets later if those bytes
+    /// are present.
     private func candidate(in range: Range<Int>) -> Int? {
         let sync = TransportPacket.syncByte
         return range.first { at in
@@ -115,7 +116,7 @@ struct PacketAligner {
     private func refuseOtherSizes(_ start: Int) throws(Malformed) {
         guard found < 2, skipped == 0 else { return }
         let sync = TransportPacket.syncByte
-        // four bytes of time in front of each packet, or sixteen of error correction behind
+        // four bytes of time before each packet, or sixteen of error correction after it
         for (size, lead) in [(192, 4), (204, 16)] where position == (size == 192 ? 0 : Self.length) {
             let first = start + lead
             if first + size < held.count, held[first] == sync, held[first + size] == sync {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Memory for transport packets that grows as needed and is used again: nothing is cleared and nothing is allocated once it is large
-/// enough.
+/// Memory for transport packets that grows as needed and is used again: nothing is cleared and nothing is allocated once it is
+/// large enough.
 @safe
 package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has one owner
     private var start: UnsafeMutableRawPointer
@@ -30,7 +30,7 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
         }
     }
 
-    /// The bytes written, to be changed where they lie.
+    /// The bytes written, for in-place changes.
     package var mutableBytes: MutableRawSpan {
         @_lifetime(&self)
         mutating get {
@@ -61,11 +61,11 @@ package struct PacketBuffer: ~Copyable, @unchecked Sendable {  // the memory has
     }
 
     private mutating func grow(to needed: Int) {
-        // large ones grow less: one picture is the most that they have to hold
+        // large buffers grow more slowly: they never need more than one picture
         let larger = max(needed, capacity < 1 << 19 ? capacity * 2 : capacity + capacity / 2)
         capacity = larger
         guard count > 0 else {
-            // two at a time would be the peak of what a large picture takes
+            // two at a time would double the peak memory of a large picture
             unsafe start.deallocate()
             unsafe start = .allocate(byteCount: larger, alignment: 64)
             return

@@ -19,16 +19,16 @@ package struct TransportPacket: Sendable, Hashable {
     package let scrambling: UInt8
     /// The continuity counter, 4 bits.
     package let counter: UInt8
-    /// Whether the packet says that counters or clock do not go on from the one before.
+    /// Whether the packet declares that counters or clock do not continue from the previous one.
     package let isDiscontinuous: Bool
-    /// Whether decoding can start at what begins in it.
+    /// Whether decoding can start at the unit that begins in it.
     package let isRandomAccess: Bool
     /// The program clock reference, in ticks of 27 MHz modulo 300 × 2^33.
     package let clock: UInt64?
-    /// The part of the 188 bytes that is payload; empty when there is none.
+    /// The part of the 188 bytes that is payload; empty if there is none.
     package let payload: Range<Int>
 
-    /// Reads the packet at `offset`; nil when its 188 bytes do not lie in the span or do not begin with the sync byte.
+    /// Reads the packet at `offset`; nil if its 188 bytes exceed the span or do not begin with the sync byte.
     package static func parse(_ bytes: RawSpan, at offset: Int = 0) -> TransportPacket? {
         guard offset >= 0, bytes.byteCount &- offset >= TransportStream.packetLength else { return nil }
         let word = bytes.u32(at: offset)

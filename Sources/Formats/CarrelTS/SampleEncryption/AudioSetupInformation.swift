@@ -37,10 +37,10 @@ package struct AudioSetupInformation: Sendable, Hashable {
         self.setup = setup
     }
 
-    /// Reads the content of the registration descriptor behind its four letters.
+    /// Reads the content of the registration descriptor after its four letters.
     ///
-    /// - Parameter bytes: the description and nothing else.
-    /// - Throws: when the type is unknown, the version is not 1, or a length is wrong.
+    /// - Parameter bytes: exactly the description.
+    /// - Throws: if the type is unknown, the version is not 1, or a length is wrong.
     package init(_ bytes: RawSpan) throws(Malformed) {
         guard let type = AudioType.allCases.first(where: { bytes.begins(with: $0) }) else {
             throw Malformed("type of encrypted audio is unknown", at: 0)
@@ -55,7 +55,7 @@ package struct AudioSetupInformation: Sendable, Hashable {
         try cursor.finish("audio setup")
     }
 
-    /// The content of the registration descriptor behind its four letters.
+    /// The content of the registration descriptor after its four letters.
     package var bytes: [UInt8] {
         var out = Array(type.rawValue.utf8)
         out.append(bigEndian: priming)

@@ -8,7 +8,7 @@ extension ElementaryStream {
         (0x1b, 0xdb, "zavc"), (0x0f, 0xcf, "aacd"), (0x81, 0xc1, "ac3d"), (0x87, 0xc2, "ec3d"),
     ]
 
-    /// The description of the same stream with encrypted samples; nil when the format does not protect such a stream, or of audio
+    /// The description of the same stream with encrypted samples; nil if the format does not protect such a stream, or of audio
     /// without its setup.
     package func sampleEncrypted(setup: AudioSetupInformation? = nil) -> ElementaryStream? {
         guard let entry = Self.encryptedTypes.first(where: { $0.clear == type }) else { return nil }
@@ -33,7 +33,7 @@ extension ElementaryStream {
         return ElementaryStream(pid: pid, type: entry.clear, descriptors: kept)
     }
 
-    /// The setup of encrypted audio; nil when the stream has none that can be read.
+    /// The setup of encrypted audio; nil if the stream has none that can be read.
     package var audioSetup: AudioSetupInformation? {
         guard let descriptor = descriptors.first(where: { $0.names(AudioSetupInformation.format, tag: 0x05) }) else { return nil }
         let content = descriptor.content

@@ -5,7 +5,8 @@ package import CarrelBytes
 package import CarrelCrypto
 import CarrelVideo
 
-/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming, `SAMPLE-AES`).
+/// Encrypts or decrypts access units of a transport stream (MPEG-2 Stream Encryption Format for HTTP Live Streaming,
+/// `SAMPLE-AES`).
 ///
 /// AES-128 in CBC without padding, restarted with the same vector for each NAL unit and each audio frame.
 package struct SampleAES: ~Copyable, Sendable {
@@ -24,16 +25,16 @@ package struct SampleAES: ~Copyable, Sendable {
     private static let shortest = 48
     /// Clear bytes at the start of a protected NAL unit.
     private static let videoLeader = 32
-    /// Clear bytes behind the header of an audio frame, and of AC-3 the header among them.
+    /// Clear bytes after the header of an audio frame; for AC-3, including the header.
     private static let audioLeader = 16
 
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
     ///   - iv: the initialization vector of the segment.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    /// - Throws: `keyLength`, or `refused` if there is no memory.
     package init(_ direction: Direction, key: Secret, iv: AESBlock) throws(CryptoError) {
         guard key.count == 16 else { throw CryptoError(.keyLength, "a SAMPLE-AES key has 16 bytes") }
         cipher = try AESStream(direction == .encrypt ? .chainedEncrypt : .chainedDecrypt, key: key)
@@ -44,9 +45,9 @@ package struct SampleAES: ~Copyable, Sendable {
     /// Changes one access unit.
     ///
     /// - Parameters:
-    ///   - data: a byte stream of NAL units, an ADTS frame, or syncframes of AC-3 or E-AC-3; what comes out may have another length.
+    ///   - data: a byte stream of NAL units, an ADTS frame, or syncframes of AC-3 or E-AC-3; the output may have another length.
     ///   - coding: the coding of the stream.
-    /// - Throws: when the unit is not what its coding says, or the format does not protect such streams.
+    /// - Throws: if the unit does not match its coding, or the format does not protect such streams.
     package mutating func apply(to data: inout [UInt8], coding: ElementaryStream.Coding) throws(Malformed) {
         switch coding {
         case .video(.h264): applyVideo(to: &data)
@@ -66,7 +67,7 @@ package struct SampleAES: ~Copyable, Sendable {
         }
     }
 
-    /// The whole blocks of a frame; the bytes behind them stay clear.
+    /// Processes the whole blocks of a frame; the remaining bytes stay clear.
     private mutating func applyFrame(_ data: inout [UInt8], from start: Int, to end: Int) {
         guard end - start >= 16 else { return }
         cipher.start(iv)
@@ -90,7 +91,7 @@ package struct SampleAES: ~Copyable, Sendable {
             let bytes = data.rawSpan.extracting(range)
             switch direction {
             case .decrypt:
-                // emulation prevention of the encrypted unit goes; that of the clear one is inside
+                // removes emulation prevention of the encrypted unit; the clear unit contains its own
                 let start = output.count
                 EmulationPrevention.append(removedFrom: bytes, to: &output)
                 Self.applyPattern(&cipher, iv, &output, start)

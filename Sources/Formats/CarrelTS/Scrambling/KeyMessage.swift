@@ -4,8 +4,8 @@ package import CarrelBytes
 
 /// The message of a scrambled stream that names its content and its keys: a private section of this project's own.
 ///
-/// No published specification of the Marlin Broadband Transport Stream is at hand; this message takes the place of its key stream.
-/// `docs/media.md` describes it, "Scrambled transport streams".
+/// No published specification of the Marlin Broadband Transport Stream is at hand; this message takes the place of its key
+/// stream. `docs/media.md` describes it, "Scrambled transport streams".
 package struct KeyMessage: Sendable, Hashable {
     /// `table_id`, in the range for private use (ISO/IEC 13818-1 table 2-31).
     package static let table: UInt8 = 0xc0
@@ -21,18 +21,18 @@ package struct KeyMessage: Sendable, Hashable {
     package var oddKeyID: [UInt8]?
     /// The key in force.
     package var current: KeyParity
-    /// The time stamp from which the other key is in force, 33 bits; nil when it is not known.
+    /// The timestamp from which the other key is in force, 33 bits; nil if unknown.
     package var nextChange: UInt64?
 
     /// Creates a message.
     ///
     /// - Parameters:
-    ///   - contentID: the content, at most 255 bytes.
+    ///   - contentID: the content ID, at most 255 bytes.
     ///   - evenKeyID: 16 bytes.
     ///   - oddKeyID: 16 bytes.
-    ///   - current: the key in force, whose id is given.
-    ///   - nextChange: a time stamp of 33 bits.
-    /// - Throws: when an id has another length, or that of the key in force is missing.
+    ///   - current: the key in force, whose ID is set.
+    ///   - nextChange: a 33-bit timestamp.
+    /// - Throws: if an ID has another length, or the ID of the key in force is missing.
     package init(
         contentID: String,
         evenKeyID: [UInt8]? = nil,
@@ -56,8 +56,8 @@ package struct KeyMessage: Sendable, Hashable {
 
     /// Reads a section.
     ///
-    /// - Parameter section: a section whose checksum was right; bytes behind the message are left for later versions.
-    /// - Throws: when it is another table or version, ends early, or its content id is not UTF-8.
+    /// - Parameter section: a section with a verified checksum; bytes after the message are reserved for later versions.
+    /// - Throws: if it is another table or version, is truncated, or its content ID is not UTF-8.
     package init(_ section: TableSection) throws(Malformed) {
         guard section.table == Self.table else { throw Malformed("section is not a key message", at: 0) }
         var cursor = ByteCursor(section.body.rawSpan)

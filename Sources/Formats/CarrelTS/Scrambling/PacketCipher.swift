@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelCrypto
 
 /// Scrambles or descrambles the payload of packets under one key (DVB-CISSA version 1, ETSI TS 103 127 §5).
 ///
-/// AES-128 in CBC over the whole blocks of each packet's payload, with the same vector for every packet. Header, adaptation field and
-/// the bytes behind the last whole block stay clear.
+/// AES-128-CBC over the whole blocks of each packet's payload, with the same initialization vector for every packet. The header,
+/// the adaptation field and the bytes after the last whole block stay clear.
 package struct PacketCipher: ~Copyable, Sendable {
     /// The change made to the packets.
     package enum Direction: Sendable, Hashable {
@@ -22,19 +23,19 @@ package struct PacketCipher: ~Copyable, Sendable {
     /// Expands the key.
     ///
     /// - Parameters:
-    ///   - direction: what to do.
+    ///   - direction: encrypt or decrypt.
     ///   - key: 16 bytes.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    /// - Throws: `keyLength`, or `refused` if there is no memory.
     package init(_ direction: Direction, key: Secret) throws(CryptoError) {
         guard key.count == 16 else { throw CryptoError(.keyLength, "a CISSA key has 16 bytes") }
         cipher = try AESStream(direction == .scramble ? .chainedEncrypt : .chainedDecrypt, key: key)
     }
 
-    /// Changes the payload of one packet where it lies; the header is left as it is.
+    /// Changes the payload of one packet in place; the header is unchanged.
     ///
     /// - Parameters:
-    ///   - bytes: holds the packet.
-    ///   - payload: its payload. Traps when it does not lie in `bytes`.
+    ///   - bytes: the buffer with the packet.
+    ///   - payload: the range of its payload. Traps if it is not within `bytes`.
     package mutating func apply(to bytes: inout MutableRawSpan, payload: Range<Int>) {
         guard payload.count >= 16 else { return }
         cipher.start(Self.iv)

@@ -15,8 +15,8 @@ package struct PacketScrambler: ~Copyable, Sendable {
     /// - Parameters:
     ///   - pids: packet identifiers to scramble: streams of video and audio, never tables.
     ///   - key: 16 bytes.
-    ///   - parity: the name that packets give to the key.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    ///   - parity: the parity of the key in packets.
+    /// - Throws: `keyLength`, or `refused` if memory is exhausted.
     package init(pids: Set<UInt16>, key: Secret, parity: KeyParity) throws(CryptoError) {
         cipher = try PacketCipher(.scramble, key: key)
         self.pids = pids
@@ -26,24 +26,24 @@ package struct PacketScrambler: ~Copyable, Sendable {
     /// Replaces the key by the next one, which has the other parity.
     ///
     /// - Parameter key: 16 bytes.
-    /// - Throws: as `init`; the key before stays then.
+    /// - Throws: as `init`; the previous key is then kept.
     package mutating func rotate(to key: Secret) throws(CryptoError) {
         cipher = try PacketCipher(.scramble, key: key)
         parity = parity.next
     }
 
-    /// Scrambles packets where they lie.
+    /// Scrambles packets in place.
     ///
     /// - Parameters:
-    ///   - bytes: holds the packets.
-    ///   - range: whole packets. Traps when it does not lie in `bytes`.
-    /// - Throws: when a packet is cut off, has no sync byte, or is scrambled already; those before it are done.
+    ///   - bytes: the buffer with the packets.
+    ///   - range: whole packets. Traps if it is not within `bytes`.
+    /// - Throws: if a packet is truncated, has no sync byte, or is scrambled already; the packets before it are done.
     package mutating func scramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
         var at = range.lowerBound
         while at < range.upperBound {
             let packet = try TransportPacket.whole(bytes.bytes, at: at, end: range.upperBound)
-            // a payload without a whole block stays clear, and so does the header
+            // a payload without a whole block stays clear, and its header too
             if pids.contains(packet.pid), packet.payload.count >= 16 {
                 guard packet.scrambling == 0 else { throw Malformed("transport packet is scrambled already", at: at) }
                 cipher.apply(to: &bytes, payload: at + packet.payload.lowerBound..<at + packet.payload.upperBound)

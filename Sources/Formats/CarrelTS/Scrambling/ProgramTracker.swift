@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// Follows the clear packets of a program: its tables, as packets to be repeated, and its key messages.
 ///
-/// Tables and messages are never scrambled, so a range of a scrambled stream tells them without a key.
+/// Tables and messages are never scrambled, so they can be read from a range of a scrambled stream without a key.
 package struct ProgramTracker: Sendable {
     /// The map of the program; nil before the first.
     package private(set) var map: ProgramMap?
@@ -16,7 +16,7 @@ package struct ProgramTracker: Sendable {
     private var messages = SectionAssembler()
     private var mapPID: UInt16?
 
-    /// A table, and the packets that brought it.
+    /// A table, with the packets that contained it.
     private struct Table: Sendable {
         private var assembler = SectionAssembler()
         private var pending: [UInt8] = []
@@ -55,10 +55,10 @@ package struct ProgramTracker: Sendable {
     /// The packets so far of a map that has not ended.
     package var unfinishedMap: [UInt8] { mapTable.unfinished }
 
-    /// The last association and the last map without scrambling, in packets that may be put in front of the packet that comes next.
+    /// The last association and the last map without scrambling, in packets that may be inserted before the next packet.
     ///
-    /// The next packets of their identifiers continue their counters. The first packet of each table says that its own counter does not
-    /// continue (ISO/IEC 13818-1 §2.4.3.5).
+    /// The next packets of their identifiers continue their counters. The first packet of each table signals a discontinuity of
+    /// its counter (ISO/IEC 13818-1 §2.4.3.5).
     package var clearTables: [UInt8] {
         guard let mapPID else { return [] }
         let map = mapTable.sections.flatMap { ProgramMap.withoutScrambling($0) ?? $0 }
@@ -66,13 +66,13 @@ package struct ProgramTracker: Sendable {
             + Self.packets(map, pid: mapPID, upTo: mapTable.counter)
     }
 
-    /// Sections in packets of their own.
+    /// Writes sections to separate packets.
     ///
     /// - Parameters:
-    ///   - sections: sections, one behind the other.
+    ///   - sections: concatenated sections.
     ///   - pid: the packet identifier.
     ///   - counter: the counter of the last packet.
-    /// - Returns: whole packets; none without sections.
+    /// - Returns: whole packets; empty without sections.
     private static func packets(_ sections: [UInt8], pid: UInt16, upTo counter: UInt8) -> [UInt8] {
         guard !sections.isEmpty else { return [] }
         // the first section starts immediately
@@ -96,13 +96,13 @@ package struct ProgramTracker: Sendable {
         return out
     }
 
-    /// The packet identifier of the key messages; nil of a program that has none.
+    /// The packet identifier of the key messages; nil for a program that has none.
     package var messagePID: UInt16? { map?.streams.first(where: \.hasKeyMessages)?.pid }
 
-    /// The stream whose random access points a segment may begin with: that of pictures, else that of the clock.
+    /// The stream whose random access points may begin a segment: the video stream, or the stream of the program clock.
     package var leadingPID: UInt16? { map.map { map in map.streams.first(where: \.isVideo)?.pid ?? map.clockPID } }
 
-    /// Goes on at another place of the stream: forgets the message and what has begun and not ended, but not the tables.
+    /// Continues at another offset of the stream: drops the message and partial sections, but keeps the tables.
     package mutating func forgetMessage() {
         message = nil
         messages.reset()
@@ -113,14 +113,14 @@ package struct ProgramTracker: Sendable {
     /// Takes the message of another place of the stream.
     package mutating func takeMessage(of other: ProgramTracker) { message = other.message }
 
-    /// Whether a segment may begin with a packet: what begins in it can be decoded alone, as its clear header says (ISO/IEC 13818-1
+    /// Whether a segment may begin with a packet, because its clear header declares a random access point (ISO/IEC 13818-1
     /// §2.4.3.5).
     package func isRandomAccess(_ packet: TransportPacket) -> Bool {
         guard packet.pid == leadingPID, packet.startsUnit, packet.isRandomAccess else { return false }
         return packet.clock != nil || packet.pid != map?.clockPID
     }
 
-    /// Takes the next packet; scrambled ones are passed over.
+    /// Reads the next packet; scrambled ones are ignored.
     ///
     /// - Parameters:
     ///   - packet: the packet.

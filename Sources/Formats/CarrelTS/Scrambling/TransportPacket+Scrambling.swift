@@ -12,7 +12,7 @@ extension TransportPacket {
 }
 
 extension MutableRawSpan {
-    /// Writes `transport_scrambling_control` of the packet at `offset`, which lies in the span.
+    /// Writes `transport_scrambling_control` of the packet at `offset`, which is within the span.
     @_lifetime(self: copy self)
     mutating func setScrambling(_ control: UInt8, at offset: Int) {
         unsafe withUnsafeMutableBytes { buffer in
@@ -20,7 +20,7 @@ extension MutableRawSpan {
         }
     }
 
-    /// Makes the packet at `offset`, which lies in the span, a null packet (ISO/IEC 13818-1 §2.4.3.3).
+    /// Makes the packet at `offset`, which is within the span, a null packet (ISO/IEC 13818-1 §2.4.3.3).
     @_lifetime(self: copy self)
     mutating func writeNullPacket(at offset: Int) {
         unsafe withUnsafeMutableBytes { buffer in

@@ -3,11 +3,11 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// Descrambles a program where its packets lie, and finds out which keys it needs (DVB-CISSA version 1, ETSI TS 103 127).
+/// Descrambles the packets of a program in place, and reports the keys it needs (DVB-CISSA version 1, ETSI TS 103 127).
 ///
-/// It reads the tables and the key messages on the way. The map then no longer says that packets are scrambled, nor names the stream of
-/// key messages, whose packets become null packets; every other packet stays where it is. Where a packet needs a key that is not here, it
-/// stops there: the caller gets the key, sets it, and goes on with the rest of the bytes.
+/// It reads the tables and the key messages of the stream. The map then no longer declares scrambling or lists the stream of key
+/// messages, whose packets become null packets; every other packet keeps its offset. If the key of a packet is missing, it stops
+/// there: the caller obtains and sets the key, and continues with the remaining bytes.
 ///
 /// ```swift
 /// var rest = 0..<bytes.byteCount
@@ -21,7 +21,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     package enum Outcome: Sendable, Hashable {
         /// All packets are in the clear.
         case finished
-        /// The packet at `offset` and those behind it are not done: a key is missing. The message names it, where there is one.
+        /// The packet at `offset` and the following ones are not done: a key is missing. The message names it, if there is one.
         case needsKey(KeyParity, message: KeyMessage?, offset: Int)
     }
 
@@ -36,15 +36,15 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     /// Whether the packets of the map up to the next section belong to sections that were read already.
     private var hasReadMap = false
 
-    /// The offset of the packet with which a section of the map begins that ends behind the range of the last call; nil when none does. It
-    /// is not changed: the caller may pass the packets from there on again, together with those that follow.
+    /// The offset of the first packet of a map section that ends after the range of the last call; nil if there is none. It is
+    /// not changed: the caller may pass the packets from there on again, together with the following ones.
     package private(set) var unfinishedMap: Int?
 
-    /// The streams of the program whose units are sections, not packets of an elementary stream.
+    /// The streams of the program that consist of sections rather than PES packets.
     package private(set) var sectionPIDs: Set<UInt16> = []
     /// The key message in force.
     package private(set) var message: KeyMessage?
-    /// `scrambling_mode` of the program, where a descriptor names it.
+    /// The `scrambling_mode` of the program, if a descriptor declares it.
     package private(set) var mode: UInt8?
 
     /// Creates a descrambler without keys.
@@ -54,20 +54,20 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - key: 16 bytes.
-    ///   - parity: the name that packets give to the key.
-    /// - Throws: `keyLength`, or `refused` when there is no memory.
+    ///   - parity: the parity of the key in packets.
+    /// - Throws: `keyLength`, or `refused` if memory is exhausted.
     package mutating func setKey(_ key: Secret, for parity: KeyParity) throws(CryptoError) {
         let cipher = try PacketCipher(.descramble, key: key)
         if parity == .even { even = consume cipher } else { odd = consume cipher }
     }
 
-    /// Descrambles packets where they lie.
+    /// Descrambles packets in place.
     ///
     /// - Parameters:
-    ///   - bytes: holds the packets.
-    ///   - range: whole packets, in the order of the stream. Traps when it does not lie in `bytes`.
-    /// - Returns: whether all are done, or the key that is missing.
-    /// - Throws: when a packet is cut off or has no sync byte, or the stream is scrambled in another mode.
+    ///   - bytes: the buffer with the packets.
+    ///   - range: whole packets, in stream order. Traps if it is not within `bytes`.
+    /// - Returns: whether all are done, or the missing key.
+    /// - Throws: if a packet is truncated or has no sync byte, or the stream is scrambled in another mode.
     package mutating func descramble(_ bytes: inout MutableRawSpan, in range: Range<Int>) throws(Malformed) -> Outcome {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "the range lies outside the bytes")
         var at = range.lowerBound
@@ -112,7 +112,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         case messagePID:
             for section in messages.consume(payload, startsUnit: packet.startsUnit) {
                 guard let table = try? TableSection(section.rawSpan), let next = try? KeyMessage(table) else { continue }
-                // a key whose id changes is another key
+                // a changed ID means another key
                 if let old = message {
                     if old.evenKeyID != next.evenKeyID || old.contentID != next.contentID { even = nil }
                     if old.oddKeyID != next.oddKeyID || old.contentID != next.contentID { odd = nil }
@@ -123,7 +123,7 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         }
     }
 
-    /// Reads a section of the map; returns the same without scrambling, nil when nothing in it changes.
+    /// Reads a section of the map; returns the same without scrambling, nil if nothing in it changes.
     private mutating func readMap(_ section: [UInt8]) -> [UInt8]? {
         guard let table = try? TableSection(section.rawSpan), table.table == ProgramMap.table, table.identifier == program,
             let map = try? ProgramMap(table)
@@ -135,7 +135,8 @@ package struct TransportStreamDescrambler: ~Copyable, Sendable {
         return ProgramMap.withoutScrambling(section)
     }
 
-    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold them.
+    /// Changes the sections of the map that begin in a packet: they get shorter, so that they fit into the packets that hold
+    /// them.
     private mutating func clearMap(_ bytes: inout MutableRawSpan, at start: Int, end: Int) {
         hasReadMap = false
         guard let pid = mapPID, let run = SectionRun(bytes.bytes, pid: pid, from: start, to: end) else {

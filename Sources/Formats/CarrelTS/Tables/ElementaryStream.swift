@@ -27,7 +27,7 @@ package struct ElementaryStream: Sendable, Hashable {
         case other
     }
 
-    /// Types whose units are sections: private ones, DSM-CC, metadata, and cues of advertisements (SCTE 35).
+    /// Types that consist of sections: private ones, DSM-CC, metadata, and advertisement cues (SCTE 35).
     private static let sectionTypes: Set<UInt8> = [0x05, 0x0a, 0x0b, 0x0c, 0x0d, 0x14, 0x16, 0x86]
 
     /// Whether its units are sections.
@@ -47,7 +47,7 @@ package struct ElementaryStream: Sendable, Hashable {
         self.descriptors = descriptors
     }
 
-    /// The coding, by type and descriptors; of an encrypted stream that of the clear one.
+    /// The coding, by type and descriptors; for an encrypted stream, the coding after decryption.
     package var coding: Coding {
         switch type {
         case 0x03, 0x04: .mpegAudio

@@ -9,7 +9,7 @@ package struct ProgramMap: Sendable, Hashable {
 
     /// `program_number`.
     package var number: UInt16
-    /// The packet identifier whose packets carry the clock; 0x1fff when none do.
+    /// The packet identifier of the packets with the program clock; 0x1fff if there is none.
     package var clockPID: UInt16
     /// Descriptors of the program.
     package var descriptors: [StreamDescriptor]
@@ -50,7 +50,7 @@ package struct ProgramMap: Sendable, Hashable {
         return map
     }
 
-    /// A section of a map without scrambling: no longer than before; nil when it is not a map, or nothing in it changes.
+    /// A section of a map without scrambling: no longer than before; nil if it is not a map, or nothing in it changes.
     static func withoutScrambling(_ section: [UInt8]) -> [UInt8]? {
         guard var table = try? TableSection(section.rawSpan), table.table == Self.table, let map = try? ProgramMap(table),
             let clear = try? map.withoutScrambling.section().body, clear != table.body
@@ -61,7 +61,7 @@ package struct ProgramMap: Sendable, Hashable {
 
     /// The only section of the table.
     ///
-    /// - Throws: when the streams and descriptors do not fit into one.
+    /// - Throws: if the streams and descriptors do not fit into one.
     package func section() throws(Malformed) -> TableSection {
         var body: [UInt8] = []
         body.append(bigEndian: 0xe000 | clockPID)

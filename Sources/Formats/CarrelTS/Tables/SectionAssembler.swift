@@ -41,7 +41,7 @@ struct SectionAssembler {
         return sections
     }
 
-    /// Appends the bytes that belong to the section; returns where it ends.
+    /// Appends the bytes that belong to the section; returns their end.
     private mutating func append(_ bytes: RawSpan, from start: Int, _ sections: inout [[UInt8]]) -> Int {
         var at = start
         while section.count < 3, at < bytes.byteCount {

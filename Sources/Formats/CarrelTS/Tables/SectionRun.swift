@@ -12,13 +12,13 @@ struct SectionRun {
     /// Packets that are looked at, at most: a section ends in the packets of its program well before.
     private static let packetLimit = 1 << 16
 
-    /// Nil when a section does not end before `end`.
+    /// Returns nil if a section does not end before `end`.
     ///
     /// - Parameters:
-    ///   - bytes: holds packets.
+    ///   - bytes: the buffer with the packets.
     ///   - pid: the packet identifier of the sections.
     ///   - start: the offset of the packet in which they begin.
-    ///   - end: where the packets end.
+    ///   - end: the end of the packets.
     init?(_ bytes: RawSpan, pid: UInt16, from start: Int, to end: Int) {
         var held: [UInt8] = []
         var used = 0
@@ -49,16 +49,16 @@ struct SectionRun {
                 used += length
             }
             if used == held.count || held[used] == 0xff { return }
-            // a section that the next one interrupts stays as it is
+            // a section interrupted by the next one is left unchanged
             if isLast { return nil }
         }
         return nil
     }
 
-    /// Writes sections over those that were read, and stuffing behind them.
+    /// Overwrites the sections that were read, and adds stuffing after the new ones.
     ///
     /// - Parameters:
-    ///   - sections: no more bytes than the sections that were read.
+    ///   - sections: at most as many bytes as the sections that were read.
     ///   - bytes: the packets.
     func write(_ sections: [UInt8], to bytes: inout MutableRawSpan) {
         var next = 0

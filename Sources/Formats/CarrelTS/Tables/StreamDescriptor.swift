@@ -20,7 +20,7 @@ package struct StreamDescriptor: Sendable, Hashable {
         StreamDescriptor(tag: 0x05, content: Array(name.utf8) + more)
     }
 
-    /// Four letters that say how bytes are private: `private_data_indicator_descriptor` (§2.6.28).
+    /// Four letters that identify the private data: `private_data_indicator_descriptor` (§2.6.28).
     package static func privateData(_ name: String) -> StreamDescriptor {
         StreamDescriptor(tag: 0x0f, content: Array(name.utf8))
     }
@@ -28,7 +28,7 @@ package struct StreamDescriptor: Sendable, Hashable {
     /// Names the language of a stream: `ISO_639_language_descriptor` (§2.6.18), of no particular audio type.
     ///
     /// - Parameter code: three letters (ISO 639-2).
-    /// - Returns: the descriptor; nil when the code is another text, or undetermined.
+    /// - Returns: the descriptor; nil if the code is another text, or undetermined.
     package static func language(_ code: String) -> StreamDescriptor? {
         guard code.utf8.count == 3, code.utf8.allSatisfy({ (0x61...0x7a).contains($0) }), code != "und" else { return nil }
         return StreamDescriptor(tag: 0x0a, content: Array(code.utf8) + [0])
@@ -51,7 +51,7 @@ package struct StreamDescriptor: Sendable, Hashable {
     ///
     /// - Parameter bytes: descriptors and nothing else.
     /// - Returns: all of them.
-    /// - Throws: when one leaves the list.
+    /// - Throws: if one leaves the list.
     package static func list(_ bytes: RawSpan) throws(Malformed) -> [StreamDescriptor] {
         var cursor = ByteCursor(bytes)
         var list: [StreamDescriptor] = []

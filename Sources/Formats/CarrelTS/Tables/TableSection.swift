@@ -36,7 +36,7 @@ package struct TableSection: Sendable, Hashable {
     /// Reads a whole section.
     ///
     /// - Parameter bytes: from the table id to the checksum.
-    /// - Throws: when it has no long header, its length or its checksum is wrong.
+    /// - Throws: if it has no long header, its length or its checksum is wrong.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         table = try cursor.u8("table id")
@@ -45,7 +45,7 @@ package struct TableSection: Sendable, Hashable {
         guard Int(length & 0xfff) == cursor.remaining, cursor.remaining >= 9 else {
             throw Malformed("section length is wrong", at: 1)
         }
-        guard CRC32.checksum(bytes) == 0 else { throw Malformed("checksum of a section is wrong", at: bytes.byteCount - 4) }
+        guard MPEGCRC32.checksum(bytes) == 0 else { throw Malformed("checksum of a section is wrong", at: bytes.byteCount - 4) }
         identifier = try cursor.u16("table id extension")
         let flags = try cursor.u8("version")
         version = flags >> 1 & 31
@@ -62,11 +62,11 @@ package struct TableSection: Sendable, Hashable {
         out.append(bigEndian: identifier)
         out += [0xc0 | (version & 31) << 1 | (isCurrent ? 1 : 0), number, lastNumber]
         out += body
-        out.append(bigEndian: CRC32.checksum(out.rawSpan))
+        out.append(bigEndian: MPEGCRC32.checksum(out.rawSpan))
         return out
     }
 
-    /// The section in packets of its own, the last one stuffed, with counters from `counter` on.
+    /// The section in separate packets, the last one stuffed, with counters from `counter` on.
     package func packets(pid: UInt16, counter: inout UInt8) -> [UInt8] {
         let content = [0] + bytes  // the section starts immediately
         var out: [UInt8] = []

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     /// `profile_idc` of the sequence parameter set.
     package var profile: UInt8
-    /// The constraint flags behind it.
+    /// The constraint flags after the profile.
     package var constraints: UInt8
     /// `level_idc`.
     package var level: UInt8
@@ -16,13 +16,13 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     package var sequenceParameterSets: [[UInt8]]
     /// Whole NAL units.
     package var pictureParameterSets: [[UInt8]]
-    /// Bytes behind the picture parameter sets: chroma format, bit depths and extensions of high profiles.
+    /// Bytes after the picture parameter sets: chroma format, bit depths and extensions of high profiles.
     package var extensions: [UInt8]
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the record; of what follows the picture parameter sets at most 64 KiB are kept.
-    /// - Throws: when it ends early, has another version, or names a length of three bytes.
+    /// - Parameter bytes: the record; at most 64 KiB after the picture parameter sets are kept.
+    /// - Throws: if it is truncated, has another version, or names a length of three bytes.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         guard try cursor.u8("avcC version") == 1 else { throw Malformed("avcC version is not 1", at: 0) }
@@ -41,7 +41,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
     /// - Parameters:
     ///   - sequenceParameterSets: whole NAL units, 1 to 31 of them; the first decides profile and level.
     ///   - pictureParameterSets: whole NAL units, at most 255.
-    /// - Throws: when the first sequence parameter set cannot be read, or there are too many.
+    /// - Throws: if the first sequence parameter set cannot be read, or there are too many.
     package init(sequenceParameterSets: [[UInt8]], pictureParameterSets: [[UInt8]]) throws(Malformed) {
         guard let first = sequenceParameterSets.first else { throw Malformed("sequence parameter set is missing", at: 0) }
         guard sequenceParameterSets.count <= 31, pictureParameterSets.count <= 255 else {
@@ -78,7 +78,7 @@ package struct AVCDecoderConfigurationRecord: Sendable, Hashable {
         "\(format).\(Hex.encode([profile, constraints, level]))"
     }
 
-    /// All parameter sets as a byte stream, each behind 00 00 00 01.
+    /// All parameter sets as a byte stream, each after 00 00 00 01.
     package var byteStream: [UInt8] { ByteStreamUnits.join(sequenceParameterSets + pictureParameterSets) }
 
     private static func units(_ count: Int, _ cursor: inout ByteCursor) throws(Malformed) -> [[UInt8]] {

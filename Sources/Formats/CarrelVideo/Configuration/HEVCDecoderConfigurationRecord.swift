@@ -23,9 +23,9 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
 
     /// Profile, tier and level.
     package var profile: HEVCProfile
-    /// `min_spatial_segmentation_idc`: 0 when nothing is promised.
+    /// `min_spatial_segmentation_idc`: 0 if nothing is promised.
     package var minimumSpatialSegmentation: UInt16
-    /// `parallelismType`: 0 when unknown.
+    /// `parallelismType`: 0 if unknown.
     package var parallelism: UInt8
     /// `chroma_format_idc`: 1 is 4:2:0.
     package var chromaFormat: UInt8
@@ -33,11 +33,11 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
     package var lumaBitDepth: UInt8
     /// Bits of a chroma sample.
     package var chromaBitDepth: UInt8
-    /// Frames in 256 s; 0 when unspecified.
+    /// Frames in 256 s; 0 if unspecified.
     package var averageFrameRate: UInt16
     /// `constantFrameRate`, two bits.
     package var constantFrameRate: UInt8
-    /// Temporal layers; 0 when unknown.
+    /// Temporal layers; 0 if unknown.
     package var temporalLayers: UInt8
     /// `temporalIdNested`.
     package var isTemporallyNested: Bool
@@ -48,8 +48,8 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
 
     /// Reads the content of the box.
     ///
-    /// - Parameter bytes: the record; what follows it is not looked at.
-    /// - Throws: when it ends early, has another version, or names a length of three bytes.
+    /// - Parameter bytes: the record; following bytes are ignored.
+    /// - Throws: if it is truncated, has another version, or names a length of three bytes.
     package init(_ bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         let version = try cursor.u8("hvcC version")
@@ -97,7 +97,7 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
     ///   - videoParameterSets: whole NAL units.
     ///   - sequenceParameterSets: whole NAL units; the first decides profile and level.
     ///   - pictureParameterSets: whole NAL units.
-    /// - Throws: when the first sequence parameter set cannot be read, or a set is too long.
+    /// - Throws: if the first sequence parameter set cannot be read, or a set is too long.
     package init(
         videoParameterSets: [[UInt8]],
         sequenceParameterSets: [[UInt8]],
@@ -157,6 +157,6 @@ package struct HEVCDecoderConfigurationRecord: Sendable, Hashable {
     /// The codec string (ISO/IEC 14496-15 annex E), such as `hvc1.1.6.L93.B0`, for the sample entry type `hvc1` or `hev1`.
     package func codecString(format: String = "hvc1") -> String { "\(format).\(profile.codecSuffix)" }
 
-    /// All parameter sets as a byte stream, each behind 00 00 00 01; SEI messages are left out.
+    /// All parameter sets as a byte stream, each after 00 00 00 01; SEI messages are left out.
     package var byteStream: [UInt8] { ByteStreamUnits.join(arrays.filter { (32...34).contains($0.type) }.flatMap(\.units)) }
 }

@@ -6,7 +6,7 @@ package import CarrelBytes
 package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// `profile_idc`.
     package let profile: UInt8
-    /// The byte of constraint flags behind the profile.
+    /// The constraint flags after the profile.
     package let constraints: UInt8
     /// `level_idc`: ten times the level.
     package let level: UInt8
@@ -23,13 +23,13 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
     /// The size of a decoded picture, cropping applied.
     package let size: PictureSize
 
-    /// Profiles whose set names chroma format, bit depth and scaling.
+    /// Profiles whose parameter set contains chroma format, bit depth and scaling.
     static let highProfiles: Set<UInt8> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
 
     /// Reads a NAL unit.
     ///
     /// - Parameter unit: the whole unit, header included, without start code or length.
-    /// - Throws: when it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
+    /// - Throws: if it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
     package init(_ unit: RawSpan) throws(Malformed) {
         var bits = try ParameterBits(unit)
         try self.init(&bits)
@@ -99,7 +99,7 @@ package struct AVCSequenceParameterSet: Sendable, Hashable {
         }
     }
 
-    /// Reads `pic_order_cnt_type` and skips what depends on it.
+    /// Reads `pic_order_cnt_type` and skips the fields that depend on it.
     private static func readOrder(_ bits: inout ParameterBits) throws(Malformed) -> Int {
         _ = try bits.unsigned("frame number length", limit: 12)
         let type = try bits.unsigned("picture order type", limit: 2)

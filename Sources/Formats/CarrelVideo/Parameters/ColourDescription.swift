@@ -12,7 +12,7 @@ package struct ColourDescription: Sendable, Hashable {
     /// `matrix_coeffs`.
     package let matrix: UInt8
 
-    /// Reads a sequence parameter set. Nil when it does not describe the colours, or is damaged.
+    /// Reads a sequence parameter set; returns nil if it does not describe the colors, or is damaged.
     ///
     /// - Parameters:
     ///   - unit: the whole unit, header included, without start code or length.

@@ -49,7 +49,7 @@ package struct HEVCProfile: Sendable, Hashable {
         }
     }
 
-    /// The part of a codec string behind `hvc1.` (ISO/IEC 14496-15 annex E), such as `1.6.L93.B0`.
+    /// The part of a codec string after `hvc1.` (ISO/IEC 14496-15 annex E), such as `1.6.L93.B0`.
     package var codecSuffix: String {
         var reversed = compatibility
         reversed = reversed >> 1 & 0x5555_5555 | (reversed & 0x5555_5555) << 1

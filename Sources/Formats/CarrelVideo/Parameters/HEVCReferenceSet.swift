@@ -8,7 +8,7 @@ struct HEVCReferenceSet: Sendable {
         var delta: Int
         var isUsed: Bool
     }
-    /// Pictures before the current one, the nearest first, and those behind it.
+    /// Pictures before the current one, nearest first; the array below has the pictures after it.
     private var before: [Picture] = []
     private var behind: [Picture] = []
 
@@ -20,9 +20,9 @@ struct HEVCReferenceSet: Sendable {
 
     /// - Parameters:
     ///   - bits: the set.
-    ///   - sets: those before it in the sequence parameter set.
-    ///   - isInSlice: whether it lies in a slice header, which may refer to any of them.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - sets: the preceding sets in the sequence parameter set.
+    ///   - isInSlice: whether it is in a slice header, which may refer to any of them.
+    /// - Throws: `Malformed`, and read errors.
     init(_ bits: inout ParameterBits, behind sets: [HEVCReferenceSet], isInSlice: Bool) throws(Malformed) {
         if !sets.isEmpty, try bits.flag("reference set prediction") {
             let distance = isInSlice ? 1 + (try bits.unsigned("reference set distance", limit: sets.count - 1)) : 1
@@ -47,7 +47,7 @@ struct HEVCReferenceSet: Sendable {
         let isNegative = try bits.flag("picture order sign")
         let size = 1 + (try bits.unsigned("picture order step", limit: 32_767))
         let shift = isNegative ? -size : size
-        // the pictures of the other set in its own order, and behind them that set's picture itself
+        // the pictures of the other set in its order, followed by that set's own picture
         let others = set.before + set.behind + [Picture(delta: 0, isUsed: true)]
         var found: [Picture] = []
         for other in others {

@@ -22,7 +22,7 @@ package struct HEVCSequenceParameterSet: Sendable, Hashable {
     /// Reads a NAL unit.
     ///
     /// - Parameter unit: the whole unit, header included, without start code or length.
-    /// - Throws: when it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
+    /// - Throws: if it is not a sequence parameter set, ends early, or names a size beyond 65,536 samples.
     package init(_ unit: RawSpan) throws(Malformed) {
         var bits = try ParameterBits(unit)
         let header = try bits.bits(16, "NAL unit header")

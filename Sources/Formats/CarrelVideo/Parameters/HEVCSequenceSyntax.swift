@@ -20,7 +20,7 @@ struct HEVCSequenceSyntax: Sendable {
     let longTermUsed: [Bool]
     let hasTemporalPrediction: Bool
 
-    /// Reads the set behind the NAL unit header.
+    /// Reads the set after the NAL unit header.
     init(_ bits: inout ParameterBits) throws(Malformed) {
         _ = try bits.bits(4, "video parameter set id")
         let layers = Int(try bits.bits(3, "temporal layers"))
@@ -109,7 +109,7 @@ struct HEVCPictureSyntax: Sendable {
     let hasHeaderExtension: Bool
     var hasChromaOffsetList = false
 
-    /// Reads the set behind the NAL unit header.
+    /// Reads the set after the NAL unit header.
     init(_ bits: inout ParameterBits) throws(Malformed) {
         id = try bits.unsigned("picture parameter set id", limit: 63)
         sequence = try bits.unsigned("sequence parameter set id", limit: 15)

@@ -4,14 +4,14 @@ import CarrelBytes
 
 /// Reads the fields of a parameter set bit by bit, emulation prevention removed (ISO/IEC 14496-10 §7.2, §9.1).
 ///
-/// Offsets of errors count in the bytes without emulation prevention.
+/// Offsets of errors are relative to the bytes without emulation prevention.
 struct ParameterBits {
     private let bytes: [UInt8]
     /// Bits read so far.
     private(set) var position = 0
 
     /// - Parameter unit: a whole NAL unit, header included.
-    /// - Throws: when the unit is longer than 64 KiB, which a configuration record could not hold.
+    /// - Throws: if the unit is longer than 64 KiB, which a configuration record could not hold.
     init(_ unit: RawSpan) throws(Malformed) {
         guard unit.byteCount <= 0xffff else { throw Malformed("parameter set is longer than 65,535 bytes", at: 0xffff) }
         var bytes: [UInt8] = []

@@ -12,7 +12,7 @@ package struct PictureReordering: Sendable, Hashable {
     /// Ticks, at most: five seconds.
     private static let limit: Int64 = 450_000
 
-    /// Reads a sequence parameter set. Nil if it does not say how far pictures are reordered, or is damaged.
+    /// Reads a sequence parameter set; returns nil if it does not limit the reordering of pictures, or is damaged.
     ///
     /// - Parameters:
     ///   - unit: the whole unit, header included, without start code or length.
@@ -58,7 +58,7 @@ package struct PictureReordering: Sendable, Hashable {
         }
     }
 
-    /// Skips what both codecs begin with.
+    /// Skips the common beginning of both codecs.
     private static func skipColours(_ bits: inout ParameterBits) throws(Malformed) {
         if try bits.flag("sample shape"), try bits.bits(8, "sample shape") == 255 { _ = try bits.bits(32, "sample shape") }
         if try bits.flag("overscan") { _ = try bits.flag("overscan") }

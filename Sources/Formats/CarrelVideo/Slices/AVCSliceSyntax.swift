@@ -27,7 +27,7 @@ struct AVCSliceSyntax: Sendable {
     private var sequences: [Int: Sequence] = [:]
     private var pictures: [Int: Picture] = [:]
 
-    /// §7.3.2.1.1, behind the NAL unit header.
+    /// Reads a sequence parameter set after the NAL unit header (§7.3.2.1.1).
     mutating func readSequence(_ bits: inout ParameterBits) throws(Malformed) {
         let profile = UInt8(try bits.bits(8, "profile"))
         _ = try bits.bits(16, "constraint flags and level")
@@ -69,7 +69,7 @@ struct AVCSliceSyntax: Sendable {
         }
     }
 
-    /// §7.3.2.2, behind the NAL unit header.
+    /// Reads a picture parameter set after the NAL unit header (§7.3.2.2).
     mutating func readPicture(_ bits: inout ParameterBits) throws(Malformed) {
         let id = try bits.unsigned("picture parameter set id", limit: 255)
         var set = Picture()
@@ -89,7 +89,7 @@ struct AVCSliceSyntax: Sendable {
         pictures[id] = set
     }
 
-    /// Reads a header behind the first byte of its unit, to the first byte of the slice's data.
+    /// Reads a slice header after the first byte of its unit, up to the first byte of the slice data.
     func readHeader(_ bits: inout ParameterBits, _ first: UInt8) throws(Malformed) {
         let isIDR = first & 31 == 5
         _ = try bits.unsigned("first macroblock", limit: 1 << 20)

@@ -17,10 +17,10 @@ struct HEVCSliceSyntax: Sendable {
         pictures[set.id] = set
     }
 
-    /// Bits that can count to `values`.
+    /// Number of bits for `values` values.
     private static func width(_ values: Int) -> Int { values <= 1 ? 0 : Int.bitWidth - (values - 1).leadingZeroBitCount }
 
-    /// Reads a header behind the first byte of its unit, to the first byte of the slice's data.
+    /// Reads a slice header after the first byte of its unit, up to the first byte of the slice data.
     func readHeader(_ bits: inout ParameterBits, _ first: UInt8) throws(Malformed) {
         let type = Int(first >> 1 & 0x3f)
         _ = try bits.bits(8, "NAL unit header")

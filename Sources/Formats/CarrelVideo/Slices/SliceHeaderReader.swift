@@ -2,9 +2,9 @@
 
 package import CarrelBytes
 
-/// Finds how many bytes of a slice are its header, which encryption leaves clear (ISO/IEC 23001-7 §9.5.2.2).
+/// Determines the length of a slice header, which encryption leaves clear (ISO/IEC 23001-7 §9.5.2.2).
 ///
-/// It knows the parameter sets of the decoder configuration, and those that come with the samples.
+/// It uses the parameter sets of the decoder configuration, and in-band ones.
 package struct SliceHeaderReader: Sendable {
     private var avc: AVCSliceSyntax
     private var hevc: HEVCSliceSyntax
@@ -16,8 +16,8 @@ package struct SliceHeaderReader: Sendable {
 
     /// - Parameters:
     ///   - codec: the coding.
-    ///   - parameterSets: whole NAL units; those of other types are passed over.
-    /// - Throws: when a parameter set is damaged, or allows what is not read here.
+    ///   - parameterSets: whole NAL units; other unit types are ignored.
+    /// - Throws: if a parameter set is damaged, or uses unsupported features.
     package init(_ codec: VideoCodec, parameterSets: [[UInt8]]) throws(Malformed) {
         self.codec = codec
         avc = AVCSliceSyntax()
@@ -28,7 +28,7 @@ package struct SliceHeaderReader: Sendable {
     /// Takes a parameter set that comes with a sample.
     ///
     /// - Parameter unit: a whole NAL unit; one of another type is passed over.
-    /// - Throws: when it is damaged, or allows what is not read here.
+    /// - Throws: if it is damaged, or uses unsupported features.
     package mutating func read(parameterSet unit: RawSpan) throws(Malformed) {
         let type = NALUnitType(codec, header: unit.u8(at: 0))
         guard type.isSequenceParameterSet || type.isPictureParameterSet else { return }
@@ -46,7 +46,7 @@ package struct SliceHeaderReader: Sendable {
     ///
     /// - Parameter unit: a whole NAL unit that is a slice.
     /// - Returns: no more than the unit has.
-    /// - Throws: when the header is damaged, or its parameter sets are not known.
+    /// - Throws: if the header is damaged, or its parameter sets are not known.
     package func headerLength(of unit: RawSpan) throws(Malformed) -> Int {
         guard unit.byteCount > codec.unitHeaderLength else { return unit.byteCount }
         let start = unit.extracting(0..<min(unit.byteCount, Self.headerLimit))
@@ -70,7 +70,7 @@ package struct SliceHeaderReader: Sendable {
         }
     }
 
-    /// How many bytes of a unit hold its first `count` bytes without emulation prevention.
+    /// Number of bytes in a unit that contain its first `count` bytes without emulation prevention.
     private static func escapedLength(_ count: Int, in unit: RawSpan) -> Int {
         var left = count
         var zeros = 0

@@ -14,7 +14,7 @@ package struct SliceStart: Sendable, Hashable {
     /// - Parameters:
     ///   - unit: a NAL unit that is a slice, or its first bytes.
     ///   - codec: its codec.
-    /// - Throws: when a field has a value that the standard does not allow, or is cut off.
+    /// - Throws: if a field has a value that the standard does not allow, or is cut off.
     package init(_ unit: RawSpan, codec: VideoCodec) throws(Malformed) {
         var bits = try ParameterBits(unit.extracting(0..<min(unit.byteCount, 32)))
         let header = UInt8(try bits.bits(8, "NAL unit header"))
@@ -36,7 +36,7 @@ package struct SliceStart: Sendable, Hashable {
         }
     }
 
-    /// The id of a picture parameter set; nil when the unit is another one, or damaged.
+    /// The id of a picture parameter set; nil if the unit is of another type, or damaged.
     ///
     /// - Parameters:
     ///   - unit: a whole NAL unit.

@@ -2,9 +2,9 @@
 
 import CarrelBytes
 
-/// The NAL units of a byte stream, one after the other (ISO/IEC 14496-10 annex B).
+/// The NAL units of a byte stream, in order (ISO/IEC 14496-10 annex B).
 ///
-/// Zero bytes behind a unit belong to the byte stream, not to the unit. Bytes before the first start code are passed over.
+/// Zero bytes after a unit belong to the byte stream, not to the unit. Bytes before the first start code are skipped.
 package struct ByteStreamUnits: ~Escapable {
     private let bytes: RawSpan
     private var start: Int?
@@ -18,7 +18,7 @@ package struct ByteStreamUnits: ~Escapable {
         start = StartCode.first(in: bytes, from: 0)
     }
 
-    /// The range of the next unit, start code and zero bytes around it excluded; nil behind the last. Never empty.
+    /// The range of the next unit, without start code and surrounding zero bytes; nil after the last one. Never empty.
     @_lifetime(self: copy self)
     package mutating func next() -> Range<Int>? {
         while let code = start {
@@ -34,7 +34,7 @@ package struct ByteStreamUnits: ~Escapable {
 }
 
 extension ByteStreamUnits {
-    /// The units as a byte stream, each behind 00 00 00 01.
+    /// The units as a byte stream, each after 00 00 00 01.
     package static func join(_ units: [[UInt8]]) -> [UInt8] {
         var out: [UInt8] = []
         for unit in units {

@@ -24,11 +24,11 @@ package enum EmulationPrevention {
         out.append(copying: unit.extracting(done..<unit.byteCount))
     }
 
-    /// How often bytes of a unit break the rule of these bytes in a way that no program's neglect explains: 02 behind two zero bytes, or
-    /// 03 behind them and more than 03 behind it.
+    /// Counts violations of emulation prevention that no encoder bug explains: 02 after two zero bytes, or 03 after them followed
+    /// by more than 03.
     ///
     /// - Parameter bytes: some bytes of one unit.
-    /// - Returns: 0 in a unit of any encoder; of random bytes, 1 in 8 MiB.
+    /// - Returns: 0 for a unit of any encoder; 1 in 8 MiB for random bytes.
     package static func violations(in bytes: RawSpan) -> Int {
         var count = 0
         var at = 0

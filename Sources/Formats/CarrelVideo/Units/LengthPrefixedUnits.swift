@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// The NAL units of a sample, each behind its length (ISO/IEC 14496-15 §5.3.4.2.1).
+/// The NAL units of a sample, each after its length (ISO/IEC 14496-15 §5.3.4.2.1).
 package struct LengthPrefixedUnits: ~Escapable {
     private let sample: RawSpan
     private let lengthSize: Int
@@ -22,7 +22,7 @@ package struct LengthPrefixedUnits: ~Escapable {
 
     /// The range of the next unit, without its length; nil at the end of the sample. A unit may be empty.
     ///
-    /// - Throws: when a length is cut off or leaves the sample; the offset is that of the length.
+    /// - Throws: if a length is truncated or exceeds the sample, at the offset of the length.
     @_lifetime(self: copy self)
     package mutating func next() throws(Malformed) -> Range<Int>? {
         guard offset < sample.byteCount else { return nil }
@@ -44,7 +44,7 @@ extension LengthPrefixedUnits {
     ///   - codec: its codec.
     ///   - lengthSize: bytes of each length.
     /// - Returns: the kinds found.
-    /// - Throws: when a length is cut off or leaves the sample.
+    /// - Throws: if a length is truncated or leaves the sample.
     package static func kinds(in sample: RawSpan, codec: VideoCodec, lengthSize: Int) throws(Malformed) -> NALUnitSet {
         var units = LengthPrefixedUnits(sample, lengthSize: lengthSize)
         var kinds: NALUnitSet = []
@@ -55,15 +55,15 @@ extension LengthPrefixedUnits {
         return kinds
     }
 
-    /// Replaces each length of four bytes by the start code 00 00 00 01, where the sample lies.
+    /// Replaces each four-byte length by the start code 00 00 00 01, in place.
     ///
     /// - Parameters:
-    ///   - bytes: holds the sample.
-    ///   - range: the sample. Traps when it does not lie in `bytes`.
+    ///   - bytes: the buffer with the sample.
+    ///   - range: the range of the sample. Traps if it is not within `bytes`.
     ///   - codec: its codec.
     /// - Returns: the kinds of units found.
-    /// - Throws: when a length is cut off or leaves the sample; the offset counts from the start of `bytes`, and the sample is
-    ///   changed up to there.
+    /// - Throws: if a length is truncated or exceeds the sample; the offset is relative to the start of `bytes`, and the sample
+    ///   is changed up to it.
     @discardableResult
     package static func makeByteStream(
         _ bytes: inout MutableRawSpan,
@@ -90,15 +90,15 @@ extension LengthPrefixedUnits {
         }
     }
 
-    /// Appends a sample as a byte stream, whatever the size of its lengths. Empty units are left out.
+    /// Appends a sample as a byte stream, whatever its length size. Empty units are left out.
     ///
     /// - Parameters:
     ///   - sample: a whole sample.
-    ///   - lengthSize: bytes of each length.
+    ///   - lengthSize: size of each length in bytes.
     ///   - codec: its codec.
-    ///   - out: gets each unit behind 00 00 00 01.
+    ///   - out: gets each unit after 00 00 00 01.
     /// - Returns: the kinds of units found.
-    /// - Throws: when a length is cut off or leaves the sample; `out` may hold the units before it.
+    /// - Throws: if a length is truncated or exceeds the sample; `out` may contain the units before it.
     @discardableResult
     package static func append(
         _ sample: RawSpan,
@@ -117,7 +117,7 @@ extension LengthPrefixedUnits {
         return kinds
     }
 
-    /// Appends the units of a byte stream, each behind a length of four bytes.
+    /// Appends the units of a byte stream, each after a four-byte length.
     ///
     /// - Parameters:
     ///   - stream: a byte stream that begins with a start code, or with zero bytes before it.
@@ -125,7 +125,7 @@ extension LengthPrefixedUnits {
     ///   - leavingOut: kinds of units that are not appended, such as delimiters and parameter sets.
     ///   - out: gets the sample.
     /// - Returns: the kinds of units found, left out or not.
-    /// - Throws: when bytes other than zero come before the first start code.
+    /// - Throws: if bytes other than zero come before the first start code.
     @discardableResult
     package static func append(
         byteStream stream: RawSpan,

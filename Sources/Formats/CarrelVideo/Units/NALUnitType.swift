@@ -2,7 +2,7 @@
 
 /// The type of a NAL unit, by its codec's numbering (ISO/IEC 14496-10 table 7-1, 23008-2 table 7-1).
 package struct NALUnitType: Sendable, Hashable {
-    /// The codec whose table the number belongs to.
+    /// The codec of the type number.
     package let codec: VideoCodec
     /// `nal_unit_type`.
     package let number: UInt8
@@ -67,7 +67,7 @@ extension VideoCodec {
     /// Bytes of a NAL unit's header.
     package var unitHeaderLength: Int { self == .h264 ? 1 : 2 }
 
-    /// An access unit delimiter that allows every kind of slice, behind its start code.
+    /// An access unit delimiter that allows every kind of slice, after its start code.
     package var delimiter: [UInt8] {
         switch self {
         case .h264: [0, 0, 0, 1, 0x09, 0xf0]

@@ -8,8 +8,8 @@ package enum StartCode {
     ///
     /// - Parameters:
     ///   - bytes: a byte stream, or a part of it.
-    ///   - start: where to begin; not negative.
-    /// - Returns: the offset of 00 00 01, or nil when there is none.
+    ///   - start: the first offset to examine; not negative.
+    /// - Returns: the offset of 00 00 01, or nil if there is none.
     package static func first(in bytes: RawSpan, from start: Int) -> Int? {
         var at = start
         while let pair = ZeroPair.first(in: bytes, from: at) {

@@ -4,7 +4,7 @@ import CarrelBytes
 
 /// The search for two zero bytes in a row, with which every start code and every emulation prevention byte begins.
 enum ZeroPair {
-    /// The first offset from `start` on at which two zero bytes lie; nil when there are none.
+    /// The first offset from `start` on with two zero bytes; nil if there are none.
     static func first(in bytes: RawSpan, from start: Int) -> Int? {
         var at = start
         // eight positions a step: a zero byte in the bytes or-ed with those one further

@@ -3,10 +3,10 @@
 import CarrelBytes
 package import CarrelMP4
 
-/// Copies a file of Common Encryption or PIFF, clear.
+/// Writes a clear copy of a file with Common Encryption or PIFF.
 ///
-/// The copy has the length of the file, and everything in it lies where it lay (`ProtectionRemoval`): samples are decrypted where they
-/// are, and boxes of the protection become free space. Memory is one block, or one sample where that is longer.
+/// The copy has the length of the file, and all its contents keep their offsets (`ProtectionRemoval`): samples are decrypted in
+/// place, and protection boxes become free space. Memory is one block, or one sample if that is longer.
 package struct ClearCopy: ~Copyable {
     /// Bytes of a block.
     private static let blockLength = 1 << 20
@@ -21,7 +21,7 @@ package struct ClearCopy: ~Copyable {
     /// - Parameters:
     ///   - file: the file.
     ///   - keys: the keys of its protected tracks.
-    /// - Throws: `unsupported` when no track is protected, or one by another protection.
+    /// - Throws: `unsupported` if no track is protected, or one by another protection.
     package init(_ file: MP4File, keys: ContentKeys) throws {
         self.file = file
         for track in file.tracks where track.entries.contains(where: { $0.protection != nil }) {
@@ -34,9 +34,9 @@ package struct ClearCopy: ~Copyable {
     /// Writes the copy.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the copy.
     ///   - progress: gets the bytes written so far, block after block; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `missingKey`; `Malformed` when the file is damaged.
+    /// - Throws: the errors of the reader and the sink; `missingKey`; `Malformed` if the file is damaged.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws {
         for i in walks.indices { try walks[i].advance() }
         var at: Int64 = 0
@@ -50,10 +50,10 @@ package struct ClearCopy: ~Copyable {
                 guard sample.size <= Self.sampleLimit else {
                     throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(sample.offset))
                 }
-                // decrypted twice, bytes would be wrong without a word
+                // decrypting twice would silently corrupt the bytes
                 guard done.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                 if sample.range.upperBound > end {
-                    // behind the end of a sample no other lies across it
+                    // no other sample overlaps the end of this one
                     guard !isExtended else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                     isExtended = true
                     let more = try file.reader.readAll(end..<sample.range.upperBound)
@@ -61,7 +61,7 @@ package struct ClearCopy: ~Copyable {
                     end = sample.range.upperBound
                 }
                 if sample.offset < at {
-                    // chunks of this file do not lie in the order of their samples
+                    // chunks of this file are not in sample order
                     var bytes = try file.reader.readAll(sample.range)
                     try walks[i].decrypt(&bytes, at: 0)
                     let written = Int(min(at - sample.offset, Int64(bytes.count)))

@@ -5,8 +5,8 @@ package import CarrelMP4
 
 /// Decrypts fragments in pieces of any size as they arrive: a `FragmentReader` whose samples are clear.
 ///
-/// The bytes of its events make a clear stream of the same length (`ProtectionRemoval`). `resolveKeys` is called behind each `movie` and
-/// `fragment` event; samples whose keys were not asked for are not returned.
+/// The bytes of its events form a clear stream of the same length (`ProtectionRemoval`). Call `resolveKeys` after each `movie`
+/// and `fragment` event; samples whose keys were not requested are not returned.
 package struct ClearFragments: ~Copyable {
     private var reader: FragmentReader
     private var keys: ContentKeys
@@ -14,7 +14,7 @@ package struct ClearFragments: ~Copyable {
     private var protected: Set<UInt32> = []
 
     /// - Parameters:
-    ///   - tracks: the tracks of the movie, when it was read before; none when it comes with the stream.
+    ///   - tracks: the tracks of the movie, when it was read before; none if it comes with the stream.
     ///   - keys: existing keys.
     package init(tracks: [MP4Track] = [], keys: ContentKeys = ContentKeys()) {
         reader = FragmentReader(tracks: tracks)
@@ -23,7 +23,8 @@ package struct ClearFragments: ~Copyable {
 
     /// The tracks of the movie; none before it.
     package var tracks: [MP4Track] { reader.tracks }
-    /// The least composition offset of each track in the fragment on its way, 0 at most, where its offsets are signed, in units of its time scale.
+    /// The least composition offset of each track in the current fragment, at most 0, if its offsets are signed; in units of the
+    /// track's timescale.
     package var leastComposition: [UInt32: Int64] { reader.leastComposition }
     /// The composition offset of the first sample of each track in the fragment on its way, in units of its time scale.
     package var firstComposition: [UInt32: Int64] { reader.firstComposition }
@@ -37,7 +38,7 @@ package struct ClearFragments: ~Copyable {
         borrowing get { reader.bytes }
     }
 
-    /// Uses other keys from here on, behind a whole fragment: a playlist may change them and leave the ids in the samples as they are.
+    /// Changes the keys after a complete fragment: a playlist may change keys and leave the IDs in the samples unchanged.
     ///
     /// - Parameter keys: all keys from here on.
     /// - Throws: `unsupported`.
@@ -49,7 +50,7 @@ package struct ClearFragments: ~Copyable {
     /// Adds a piece of the stream.
     package mutating func append(_ piece: RawSpan) { reader.append(piece) }
 
-    /// Adds a piece of the stream that `body` writes, `count` bytes at most.
+    /// Adds a piece of the stream that `body` writes, at most `count` bytes.
     package mutating func append<Failure: Error>(
         addingCapacity count: Int,
         _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Void
@@ -60,7 +61,7 @@ package struct ClearFragments: ~Copyable {
     /// Says that no piece follows.
     package mutating func end() { reader.end() }
 
-    /// Lends the bytes, so that a sample is changed where it lies.
+    /// Lends the bytes for in-place changes to a sample.
     package mutating func withBytes<Result, Failure: Error>(
         _ body: (inout MutableRawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -69,14 +70,14 @@ package struct ClearFragments: ~Copyable {
 
     /// Asks for the keys that the last movie or fragment names and that are not there.
     ///
-    /// - Parameter source: who has them.
+    /// - Parameter source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolveKeys(from source: some ContentKeySource) async throws(MediaError) {
         for (track, id) in reader.keyIDs { try await keys.resolve(id, track: track, from: source) }
         for i in decrypters.indices { decrypters[i]?.keys = keys }
     }
 
-    /// The next event, its bytes clear; nil when the stream has to go on first, or has ended.
+    /// The next event, with clear bytes; nil if the stream needs more data, or has ended.
     ///
     /// - Throws: `Malformed`, `unsupported`, `missingKey`, `wrongKey`.
     package mutating func next() throws -> FragmentReader.Event? {

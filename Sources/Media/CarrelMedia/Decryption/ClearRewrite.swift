@@ -3,12 +3,12 @@
 import CarrelBytes
 package import CarrelMP4
 
-/// Writes a clear MP4 file from one whose samples get shorter without their protection: OMA PDCF, ISMACryp, Marlin.
+/// Writes a clear MP4 file from a file whose samples shrink when decrypted: OMA PDCF, ISMACryp, Marlin.
 ///
-/// The sound, pictures and texts are taken over with their times, edits and languages; tracks that only describe the protection are
-/// not. The index comes behind the samples.
+/// Audio, video and text keep their times, edits and languages; tracks that only describe the protection are dropped. The index
+/// comes after the samples.
 package struct ClearRewrite {
-    /// How far one track goes ahead of the others, so that its samples lie side by side.
+    /// Interleaving interval: a track may be this far ahead of the others, so that its samples are adjacent.
     private static let chunkSeconds = 0.5
     /// Handlers of tracks that describe other tracks (ISO/IEC 14496-1 §7.2).
     private static let descriptions: Set<String> = ["odsm", "sdsm", "ipsm", "m7sm", "ocsm", "mjsm", "hint"]
@@ -19,7 +19,7 @@ package struct ClearRewrite {
     /// - Parameters:
     ///   - file: the file.
     ///   - protection: its protection, with its keys.
-    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` when a track is damaged.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`; `Malformed` if a track is damaged.
     package init(_ file: MP4File, _ protection: FileProtection) throws {
         let tracks = file.tracks.filter { !Self.descriptions.contains($0.kind) && !$0.entries.isEmpty }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "the file has no track to write") }
@@ -31,9 +31,9 @@ package struct ClearRewrite {
     /// Writes the file.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the file.
     ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
-    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`.
+    /// - Throws: the errors of the reader and the sink; `Malformed`, `wrongKey`.
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         let beginning = writer.beginning
         try sink.write(beginning.rawSpan)

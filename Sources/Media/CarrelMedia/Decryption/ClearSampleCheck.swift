@@ -6,12 +6,13 @@ import CarrelCrypto
 package import CarrelMP4
 import CarrelVideo
 
-/// Judges a key by the decrypted samples, if the coding allows it: lengths of NAL units, starts and ends of slices, sync words of MP3,
-/// AC-3, E-AC-3, FLAC and VP9, first elements of AAC, boxes of WebVTT cues.
+/// Checks a key by its decrypted samples, if the coding allows it: lengths of NAL units, starts and ends of slices, sync words of
+/// MP3, AC-3, E-AC-3, FLAC and VP9, first elements of AAC, boxes of WebVTT cues.
 ///
-/// Only bytes that were encrypted count. What a wrong key makes of them passes now and then, and programs write odd streams: so samples
-/// are counted, and the key is called wrong when as many are bad as no right key has. Most programs leave the headers of slices clear:
-/// there the ends of slices (``SliceEnds``) and the rule of emulation prevention tell, which random bytes break every 8 MiB.
+/// Only bytes that were encrypted are checked. The output of a wrong key may pass by chance, and encoders write unusual streams:
+/// so samples are counted, and the key is reported as wrong if more samples are bad than with any right key. Most encoders leave
+/// slice headers clear: then the ends of slices (``SliceEnds``) and the rule of emulation prevention decide, which random bytes
+/// break every 8 MiB.
 package struct ClearSampleCheck: Sendable {
     private enum Coding: Sendable {
         case picture(VideoCodec, lengthSize: Int, allowsAnyOrder: Bool)
@@ -107,7 +108,7 @@ package struct ClearSampleCheck: Sendable {
         }
     }
 
-    /// Begins to count again, for another key.
+    /// Resets the counts for another key.
     package mutating func restart() {
         if case .unknown = coding { left = 0 } else { left = Self.limit }
         good = 0
@@ -115,12 +116,12 @@ package struct ClearSampleCheck: Sendable {
         ends = SliceEnds()
     }
 
-    /// Looks at a sample behind its decryption.
+    /// Checks a decrypted sample.
     ///
     /// - Parameters:
-    ///   - sample: all its bytes.
+    ///   - sample: the whole sample.
     ///   - parameters: how it was encrypted.
-    /// - Returns: by what the key is found to be wrong, as a lower-case phrase; nil when it is not.
+    /// - Returns: the evidence that the key is wrong, as a lower-case phrase; nil if there is none.
     @inline(__always)
     package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
         guard left > 0 || scanLeft > 0 || looksAtEnds else { return nil }
@@ -142,7 +143,7 @@ package struct ClearSampleCheck: Sendable {
         return ends.isWrong ? "slices end as random bytes do" : nil
     }
 
-    /// Looks through the encrypted parts that lie in one NAL unit each.
+    /// Scans the encrypted parts, each within one NAL unit.
     private mutating func scan(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
         guard case .picture(_, let lengthSize, _) = coding, parameters.isProtected, var part = parameters.subsamples.first else {
             return nil
@@ -272,7 +273,7 @@ package struct ClearSampleCheck: Sendable {
         return .good
     }
 
-    /// ISO/IEC 14496-3 §4.4.2.1: a block of raw data begins with an element, whose information has a reserved bit.
+    /// Checks that a raw data block begins with an element whose information has a reserved bit (ISO/IEC 14496-3 §4.4.2.1).
     private static func block(_ sample: RawSpan, _ parameters: SampleEncryption, _ element: UInt8) -> Finding {
         guard sample.byteCount >= 4, parameters.protects(0..<2, of: sample.byteCount) else { return .unknown }
         let bits = sample.u32(at: 0)
@@ -286,7 +287,8 @@ package struct ClearSampleCheck: Sendable {
 }
 
 extension SampleEncryption {
-    /// Whether one of some bytes of a sample was encrypted. Of a pattern, and of the last part of a block in CBC, the first block counts.
+    /// Whether any byte of a range was encrypted. Of a pattern, and of a final partial block in CBC, only the first block is
+    /// considered.
     fileprivate func protects(_ range: Range<Int>, of size: Int) -> Bool {
         guard isProtected else { return false }
         guard !subsamples.isEmpty else { return range.lowerBound < size - size % 16 }
@@ -301,7 +303,7 @@ extension SampleEncryption {
         return false
     }
 
-    /// Whether a byte of a sample was encrypted under each scheme: the last part of a block, which CBC leaves clear, does not count.
+    /// Whether a byte was encrypted under every scheme; a final partial block, which CBC leaves clear, was not.
     fileprivate func encrypts(_ offset: Int, of size: Int) -> Bool {
         guard isProtected else { return false }
         func isInside(_ place: Int, _ length: Int) -> Bool {

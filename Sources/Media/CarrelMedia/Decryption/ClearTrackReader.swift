@@ -7,11 +7,11 @@ package import CarrelMP4
 
 /// Reads the samples of one track of a file, clear, in decode order.
 ///
-/// Samples that lie side by side are read together. Memory is 256 KiB, or one sample where that is longer.
+/// Adjacent samples are read together. Memory is 256 KiB, or one sample if that is longer.
 package final class ClearTrackReader {
     /// The track.
     package let track: MP4Track
-    /// The next sample; nil after the last. Its size is that in the file, with what the protection adds.
+    /// The next sample; nil after the last one. Its size is the size in the file, including protection overhead.
     package private(set) var sample: MP4Sample?
 
     /// Whether its samples are encrypted in the file.
@@ -54,18 +54,18 @@ package final class ClearTrackReader {
     ///   - track: one of the file.
     ///   - file: the file.
     ///   - protection: the file's, with its keys.
-    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` if the first sample is damaged.
     package convenience init(_ track: MP4Track, of file: MP4File, _ protection: FileProtection) throws {
         try self.init(track, file.samples(of: track), in: file.reader, protection)
     }
 
     /// - Parameters:
-    ///   - track: one of the file.
-    ///   - samples: those to read, from any on.
+    ///   - track: a track of the file.
+    ///   - samples: the samples to read, from any position on.
     ///   - reader: the file.
-    ///   - protection: the file's, with its keys.
-    ///   - count: samples that are read, at most.
-    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` when the first sample is damaged.
+    ///   - protection: the file's protection, with its keys.
+    ///   - count: maximum number of samples to read.
+    /// - Throws: `unsupported`, `missingKey`, `wrongKey`; `Malformed` if the first sample is damaged.
     package init(
         _ track: MP4Track,
         _ samples: MP4Samples,
@@ -105,18 +105,18 @@ package final class ClearTrackReader {
         try samples.readEncryption(defaults, into: &parameters)
     }
 
-    /// Goes to the sample behind the next one, which is not read.
+    /// Skips the next sample without reading it.
     ///
-    /// - Throws: what the reader throws; `Malformed`.
+    /// - Throws: the errors of the reader; `Malformed`.
     package func skip() throws {
         if sample != nil { try advance() }
     }
 
-    /// Lends the next sample, clear, and goes to the one behind it.
+    /// Lends the next sample, decrypted, and advances.
     ///
-    /// - Parameter body: gets the sample and its bytes, which it may change; they lie in the range.
-    /// - Returns: what `body` returns; nil after the last sample.
-    /// - Throws: what `body` and the reader throw; `Malformed`, `wrongKey`.
+    /// - Parameter body: gets the sample, and its bytes in the range, which it may change.
+    /// - Returns: the result of `body`; nil after the last sample.
+    /// - Throws: the errors of `body` and of the reader; `Malformed`, `wrongKey`.
     package func next<Result>(_ body: (MP4Sample, inout MutableRawSpan, Range<Int>) throws -> Result) throws -> Result? {
         guard let sample else { return nil }
         let end = start + Int64(buffer.count)
@@ -148,8 +148,8 @@ package final class ClearTrackReader {
         return result
     }
 
-    /// Reads the samples that lie behind each other from this one on. Each byte is read once: a sample decrypted in the buffer is not
-    /// there again.
+    /// Reads the run of adjacent samples that starts here. Each byte is read once: a sample decrypted in the buffer cannot be
+    /// read again.
     private func fill(from first: MP4Sample) throws {
         var end = first.range.upperBound
         var look = samples

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The ranges of a file that are decrypted already. Ranges that touch are one, so that there are as many as chunks at most.
+/// The ranges of a file that are already decrypted. Adjacent ranges are merged, so that there are at most as many as chunks.
 ///
-/// They lie in runs of a bounded length: chunks that come in any order move a few kilobytes each, not all that came before them.
+/// They are stored in runs of bounded length: an insertion in any order moves a few kilobytes, not all preceding ranges.
 package struct DecryptedRanges: Sendable {
     /// In the order of the file, none of them empty; no range touches another of the same run.
     private var runs: [[Range<Int64>]] = []
@@ -19,7 +19,7 @@ package struct DecryptedRanges: Sendable {
     /// Adds a range.
     ///
     /// - Parameter range: bytes of the file.
-    /// - Returns: false when a part of it is there already, or there are too many.
+    /// - Returns: false if a part of it is already present, or there are too many ranges.
     package mutating func insert(_ range: Range<Int64>) -> Bool {
         guard !range.isEmpty else { return true }
         guard let last = runs.last?.last else {
@@ -38,7 +38,7 @@ package struct DecryptedRanges: Sendable {
         return insert(range, run, place)
     }
 
-    /// Adds a range before a place of a run, whose range lies behind it.
+    /// Inserts a range into a run, before the index of the next higher range.
     private mutating func insert(_ range: Range<Int64>, _ run: Int, _ place: Int) -> Bool {
         let joinsBefore = place > 0 && runs[run][place - 1].upperBound == range.lowerBound
         let joinsNext = place < runs[run].count && runs[run][place].lowerBound == range.upperBound
@@ -61,7 +61,7 @@ package struct DecryptedRanges: Sendable {
         return true
     }
 
-    /// The first index of which something holds, where it holds of all behind it too.
+    /// The first index that satisfies a predicate, which then holds for all later indexes.
     private static func first(_ range: Range<Int>, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (range.lowerBound, range.upperBound)
         while low < high {

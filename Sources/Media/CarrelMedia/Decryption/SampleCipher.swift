@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelMP4
 
-/// Common Encryption under one key, sample after sample, where the samples lie (ISO/IEC 23001-7 §9, §10).
+/// Common Encryption with one key, in place, sample after sample (ISO/IEC 23001-7 §9, §10).
 ///
 /// No call allocates.
 package struct SampleCipher: ~Copyable, Sendable {
@@ -15,7 +15,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     /// Expands a key.
     ///
     /// - Parameters:
-    ///   - scheme: of the track.
+    ///   - scheme: the scheme of the track.
     ///   - key: 16 bytes.
     ///   - encrypts: whether samples are encrypted, not decrypted.
     /// - Throws: `crypto.key-length`, `crypto.refused`.
@@ -28,10 +28,10 @@ package struct SampleCipher: ~Copyable, Sendable {
     /// Decrypts one sample, or encrypts it.
     ///
     /// - Parameters:
-    ///   - bytes: holds it.
-    ///   - range: which bytes are the sample. Traps when it does not lie in `bytes`.
-    ///   - parameters: how it is encrypted; a clear one stays as it is.
-    /// - Throws: `Malformed` when its parts are longer than the sample, with the byte of the sample.
+    ///   - bytes: the buffer with the sample.
+    ///   - range: the range of the sample. Traps if it is not within `bytes`.
+    ///   - parameters: how it is encrypted; a clear sample is unchanged.
+    /// - Throws: `Malformed` if its subsamples are longer than the sample, with the offset in the sample.
     package mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, _ parameters: SampleEncryption)
         throws(Malformed)
     {
@@ -57,7 +57,7 @@ package struct SampleCipher: ~Copyable, Sendable {
     private mutating func apply(to bytes: inout MutableRawSpan, in range: Range<Int>, _ pattern: BlockPattern) {
         switch scheme {
         case .cenc, .cbc1: cipher.apply(to: &bytes, in: range)
-        // without a pattern, which sound has none of, the last part of a block is encrypted too
+        // without a pattern, which audio never has, the final partial block is encrypted too
         case .cens where pattern == .whole: cipher.apply(to: &bytes, in: range)
         case .cens, .cbcs: cipher.apply(to: &bytes, in: range, pattern: pattern)
         }

@@ -4,9 +4,9 @@ import CarrelBytes
 import CarrelCrypto
 package import CarrelMP4
 
-/// Decrypts the samples of one track of Common Encryption where they lie: one cipher for each key.
+/// Decrypts the samples of one track with Common Encryption in place, with one cipher per key.
 ///
-/// It has one owner: its ciphers go on from sample to sample.
+/// It has one owner: its ciphers keep state from sample to sample.
 package final class TrackDecrypter {
     /// The track.
     package let track: MP4Track
@@ -17,7 +17,7 @@ package final class TrackDecrypter {
     /// The ciphers of one description of the track.
     private final class KeyedCiphers {
         let scheme: CommonEncryptionScheme
-        /// The last one, and those of the keys before it: keys take turns in few files, and then few do.
+        /// The current key; the ciphers of earlier keys are kept too. Few files alternate keys, and then between few.
         private var key: KeyID?
         private var cipher: SampleCipher?
         private var digest: [UInt8] = []
@@ -60,9 +60,9 @@ package final class TrackDecrypter {
     }
 
     /// - Parameters:
-    ///   - track: one with entries of Common Encryption.
+    ///   - track: a track with Common Encryption entries.
     ///   - keys: its keys.
-    /// - Throws: `unsupported` when one of its descriptions has another protection.
+    /// - Throws: `unsupported` if one of its descriptions has another protection.
     package init(_ track: MP4Track, keys: ContentKeys) throws(MediaError) {
         self.track = track
         self.keys = keys
@@ -76,7 +76,7 @@ package final class TrackDecrypter {
         }
     }
 
-    /// The parameters of the description that a sample has; nil when that is a clear one.
+    /// The parameters of the description that a sample has; nil if that is a clear one.
     package func defaults(of sample: MP4Sample) throws(MediaError) -> TrackEncryption? {
         guard sample.entry < track.entries.count else {
             throw MediaError(.malformed, "track \(track.id) has no sample description \(sample.entry + 1)")
@@ -87,11 +87,11 @@ package final class TrackDecrypter {
     /// Decrypts a sample.
     ///
     /// - Parameters:
-    ///   - bytes: holds it.
-    ///   - range: which bytes are the sample.
-    ///   - sample: which sample.
+    ///   - bytes: the buffer with the sample.
+    ///   - range: the range of the sample.
+    ///   - sample: the sample's table entry.
     ///   - parameters: how it is encrypted.
-    /// - Throws: `missingKey`; `wrongKey` where the samples so far show it; `Malformed` with the byte of the file.
+    /// - Throws: `missingKey`; `wrongKey` if the samples so far prove it; `Malformed` with the offset in the file.
     package func decrypt(
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>,
@@ -106,13 +106,13 @@ package final class TrackDecrypter {
         }
     }
 
-    /// Asks for all keys of a file's tracks of Common Encryption.
+    /// Requests all keys of a file's Common Encryption tracks.
     ///
     /// - Parameters:
-    ///   - file: the file; its fragments are looked through for keys that they bring.
-    ///   - source: who has the keys.
+    ///   - file: the file; its fragments are searched for keys.
+    ///   - source: the key source.
     /// - Returns: the keys.
-    /// - Throws: `missingKey`, `refusedKey`; what the reader throws, and `Malformed`.
+    /// - Throws: `missingKey`, `refusedKey`; the errors of the reader, and `Malformed`.
     package static func keys(of file: MP4File, from source: some ContentKeySource) async throws -> ContentKeys {
         var keys = ContentKeys()
         for (track, id) in try file.keyIDs(of: file.tracks) { try await keys.resolve(id, track: track, from: source) }

@@ -37,13 +37,13 @@ package enum EmbeddedLicense {
         return place
     }
 
-    /// Replaces the embedded licenses of a file: writes a copy beside it, syncs it and gives it the name, so that there is the old file
-    /// or the new one at any time. The transaction id stays.
+    /// Replaces the embedded licenses of a file. A temporary copy is written and synced, then renamed over the file, so that the
+    /// file is complete at any time. The transaction ID is kept.
     ///
     /// - Parameters:
-    ///   - licenses: the new ones; none removes the box where it holds nothing else.
-    ///   - path: a DCF, or an MP4 file with tracks of PDCF.
-    /// - Throws: `media.unsupported` when the file is neither; `media.unavailable`; `Malformed` when it is damaged.
+    ///   - licenses: the new licenses; an empty list removes the box if it holds nothing else.
+    ///   - path: a DCF, or an MP4 file with PDCF tracks.
+    /// - Throws: `media.unsupported` if the file is neither; `media.unavailable`; `Malformed` if it is damaged.
     package static func replace(_ licenses: [[UInt8]], in path: String) throws {
         let file = try LocalFile(resolved(path))
         let media = try MediaFile(file)
@@ -87,7 +87,7 @@ package enum EmbeddedLicense {
         try copy.commit()
     }
 
-    /// The file that a path leads to, so that a link stays one.
+    /// The target of a path, so that a symbolic link is preserved.
     private static func resolved(_ path: String) throws(MediaError) -> String {
         guard let real = unsafe realpath(path, nil) else {
             throw MediaError(.unavailable, "cannot open \(path): \(systemReason())")
@@ -96,7 +96,7 @@ package enum EmbeddedLicense {
         return unsafe String(cString: real)
     }
 
-    /// Refuses a file whose last box goes on to its end, whatever that is, or that ends with part of a box: nothing can follow these.
+    /// Refuses a file whose last box extends to the end of the file or is truncated: no box can be appended to it.
     private static func refuseOpenEnd(_ file: LocalFile) throws {
         var window = FileWindow(file)
         var at: Int64 = 0

@@ -12,7 +12,7 @@ enum MarlinKeyMap {
 
     private static let limit = 1000
 
-    /// Reads the data; a damaged list ends where the damage is.
+    /// Reads the entries; a damaged list ends at the damage.
     static func entries(_ data: RawSpan) -> [Entry] {
         var found: [Entry] = []
         MemoryBoxes.forEach(in: data) { type, content in

@@ -45,7 +45,7 @@ extension MediaFile {
         }
     }
 
-    /// The first fragments of a file without a movie; none where there is one, or nothing at all.
+    /// The first fragments of a file without a `moov`; none if the file has one, or no fragments.
     private static func fragmentsWithoutMovie(_ reader: any ByteReader) throws -> [MP4Box] {
         var window = FileWindow(reader)
         var at: Int64 = 0

@@ -38,7 +38,7 @@ extension MediaFile {
 
     private static func isMarlin(_ key: EncryptionKey) -> Bool { key.uri.lowercased().hasPrefix("urn:marlin-drm") }
 
-    /// The protection system of a key line; nil when the address returns the key itself.
+    /// The protection system of a key line; nil if the address returns the key itself.
     private static func system(_ key: EncryptionKey) -> String? {
         if isMarlin(key) { return "Marlin" }
         guard let format = key.keyFormat?.lowercased(), format != "identity" else { return nil }

@@ -7,36 +7,36 @@ import CarrelThreads
 extension MediaFile {
     private static let threads = BlockingThreadPool(name: "carrel-detect", count: 2)
 
-    /// Ids of keys, 16 bytes each, each once: those of tracks, of fragments, and of boxes of protection systems.
+    /// Key IDs without duplicates, 16 bytes each: of tracks, of fragments, and of protection system boxes.
     public var keyIDs: [[UInt8]] { keys.map(\.bytes) }
 
-    /// Looks into a file of this machine.
+    /// Inspects a file of this machine.
     ///
     /// - Parameter path: a regular file.
-    /// - Throws: `media.unavailable` when it cannot be read; `Malformed` when it is of one of these kinds, and damaged.
+    /// - Throws: `media.unavailable` if it cannot be read; `Malformed` if it is of one of these kinds, and damaged.
     public init(path: String) async throws {
         self = try await Self.threads.run { try MediaFile(try LocalFile(path)) }
     }
 
-    /// Looks into a file of an HTTP server, by byte ranges.
+    /// Inspects a file of an HTTP server, by byte ranges.
     ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `media.unavailable`, or what the client throws; `Malformed` when the file is of one of these kinds, and damaged.
+    /// - Throws: `media.unavailable`, or the errors of the client; `Malformed` if the file is of one of these kinds but damaged.
     public init(url: String, client: some MediaHTTPClient) async throws {
         let file = try await RemoteFile(url, client: client)
         self = try await Self.threads.run { try MediaFile(file) }
     }
 
-    /// Replaces the licenses that a DCF or PDCF carries: writes a copy beside the file, syncs it and gives it the name, so that there is
-    /// the old file or the new one at any time.
+    /// Replaces the licenses embedded in a DCF or PDCF. A temporary copy is written and synced, then renamed over the file, so
+    /// that the file is complete at any time.
     ///
     /// - Parameters:
-    ///   - licenses: the new ones; none removes those of the file.
-    ///   - path: a DCF, or an MP4 file with tracks of PDCF.
-    /// - Throws: `media.unsupported` when the file is neither, or the licenses are longer than 1 MiB; `media.unavailable`,
-    ///   `media.unwritable`; `Malformed` when the file is damaged.
+    ///   - licenses: the new licenses; an empty list removes the existing ones.
+    ///   - path: a DCF, or an MP4 file with PDCF tracks.
+    /// - Throws: `media.unsupported` if the file is neither, or the licenses are longer than 1 MiB; `media.unavailable`,
+    ///   `media.unwritable`; `Malformed` if the file is damaged.
     public static func embed(licenses: [[UInt8]], in path: String) async throws {
         try await threads.run { try EmbeddedLicense.replace(licenses, in: path) }
     }

@@ -4,9 +4,9 @@ import CarrelBytes
 package import CarrelDCF
 package import CarrelMP4
 
-/// The format and the protection of a file, found in its bytes.
+/// The format and the protection of a file, detected from its bytes.
 ///
-/// Its name and its media type are not asked. Nothing is decrypted, and of media only headers are read.
+/// Its name and media type are not used. Nothing is decrypted, and only the headers of media are read.
 public struct MediaFile: Sendable {
     /// The kind of file.
     @nonexhaustive
@@ -27,11 +27,11 @@ public struct MediaFile: Sendable {
 
     /// The kind of file.
     public let container: Container
-    /// Its protections, each once, in the order of its tracks; none when it is clear.
+    /// Its protections, each once, in the order of its tracks; none if it is clear.
     public internal(set) var protections: [MediaProtection] = []
     /// Content ids of OMA and Marlin, each once.
     public internal(set) var contentIDs: [String] = []
-    /// Ids of keys, each once: those of tracks, of fragments, and of boxes of protection systems.
+    /// Key IDs without duplicates: of tracks, of fragments, and of protection system boxes.
     package internal(set) var keys: [KeyID] = []
     /// Protection systems that have a box or a key line in it, by name; one without a name by its id.
     public internal(set) var systems: [String] = []
@@ -46,22 +46,22 @@ public struct MediaFile: Sendable {
     /// Objects of a DCF.
     package internal(set) var objects: [DCFObject] = []
 
-    // what the lists have: a damaged file may name tens of thousands
+    // sets of the listed values: a damaged file may name tens of thousands
     private var seenProtections: Set<MediaProtection> = []
     private var seenKeys: Set<KeyID> = []
     private var seenContents: Set<String> = []
 
-    /// Whether nothing in it is protected; false where that is not known: of segments, and of files of another kind.
+    /// Whether nothing in it is protected; false if unknown, as for segments and unrecognized files.
     public var isClear: Bool { protections.isEmpty && container != .other && container != .segment }
 
     init(_ container: Container) {
         self.container = container
     }
 
-    /// Looks into a file.
+    /// Inspects a file.
     ///
     /// - Parameter reader: the file.
-    /// - Throws: what the reader throws; `Malformed` when the file is of one of these kinds, and damaged.
+    /// - Throws: the errors of the reader; `Malformed` if the file is of one of these kinds, and damaged.
     package init(_ reader: any ByteReader) throws {
         let head = try reader.readAll(0..<min(reader.length, 64))
         if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {

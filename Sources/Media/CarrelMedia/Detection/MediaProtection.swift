@@ -38,7 +38,7 @@ public enum MediaProtection: Sendable, Hashable, CustomStringConvertible {
         case counter = "AES-128-CTR"
     }
 
-    /// Whether Carrel decrypts it, given the keys.
+    /// Whether Carrel can decrypt it with the right keys.
     public var isSupported: Bool {
         switch self {
         case .dcf, .pdcf, .piff, .commonEncryption, .scrambledTransportStream, .sampleAES, .marlin, .isma: true

@@ -5,7 +5,7 @@ import CarrelBytes
 /// The object in PlayReady's protection system header: records in little-endian, of which the first type is XML in UTF-16 (PlayReady
 /// Header Specification §2, §3).
 enum PlayReadyHeader {
-    /// The address that licenses come from (`LA_URL`); nil where there is none, or the object is damaged.
+    /// The license acquisition URL (`LA_URL`); nil if there is none, or the object is damaged.
     static func licenseAddress(_ data: RawSpan) -> String? {
         guard let text = try? header(data), let start = text.firstRange(of: "<LA_URL>") else { return nil }
         let rest = text[start.upperBound...]

@@ -14,7 +14,7 @@ struct TransportStreamProbe {
     /// Bytes that are looked at.
     private static let length: Int64 = 1 << 19
 
-    /// Looks at the first packets; nil when the file is not a transport stream.
+    /// Examines the first packets; nil if the file is not a transport stream.
     init?(_ reader: any ByteReader) throws {
         let bytes = try reader.readAll(0..<min(reader.length, Self.length))
         let span = bytes.rawSpan
@@ -32,7 +32,7 @@ struct TransportStreamProbe {
         hasSampleEncryption = demuxer.program?.streams.contains { $0.isSampleEncrypted } ?? false
     }
 
-    /// Whether the first packets, five of them where there are as many, begin with their sync byte.
+    /// Whether the first packets, up to five, begin with the sync byte.
     private static func isSynchronous(_ span: RawSpan, _ start: Int, _ length: Int) -> Bool {
         guard span.byteCount >= start + TransportStream.packetLength else { return false }
         let packets = stride(from: start, to: min(span.byteCount, start + 5 * length), by: length)

@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// A folder whose files a document in it may name: no symbolic link leads out of it.
+/// A folder that confines the files a document in it may name: no symbolic link leads out of it.
 package struct LocalFolder: Sendable {
     /// The place of a file that a document names.
     package enum Place: Sendable, Hashable {
         /// The real path of a file in the folder or below.
         case inside(String)
-        /// The file lies elsewhere.
+        /// The file is outside the folder.
         case outside
         /// No file has the name.
         case missing
@@ -22,13 +22,13 @@ package struct LocalFolder: Sendable {
         self.path = path
     }
 
-    /// The folder of a file; nil when the file does not exist.
+    /// The folder of a file; nil if the file does not exist.
     package init?(ofFile path: String) {
         guard let real = Self.realPath(path) else { return nil }
         self.path = Self.folder(ofFile: real)
     }
 
-    /// The folder in a path, with the slash at its end; empty where there is none.
+    /// The folder of a path, with a trailing slash; empty if there is none.
     package static func folder(ofFile path: String) -> String {
         guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return String(decoding: path.utf8[...end], as: UTF8.self)

@@ -4,18 +4,18 @@ import CarrelBytes
 import CarrelFiles
 import Glibc
 
-/// A file that appears whole or not at all: it is written without a name and gets one at its end, or beside its place where the file system
-/// has only files with names.
+/// A file that appears complete or not at all. It is written without a name and linked at the end or, on file systems without
+/// unnamed files, written under a temporary name and renamed.
 ///
-/// A device, a named pipe and standard output are written as the bytes come, in order alone: what was written stays there.
+/// A device, a named pipe or standard output is written sequentially as the bytes come, and keeps what was written.
 package final class OutputFile: MediaSink {
     /// Its place; `-` for standard output.
     package let path: String
-    /// Whether bytes can only be appended: they go to the place itself.
+    /// Whether bytes can only be appended, directly to the destination.
     package let isSequential: Bool
-    /// Whether an existing file gives way.
+    /// Whether an existing file is replaced.
     private let replaces: Bool
-    /// The file beside its place, where the file has a name before `commit`.
+    /// The temporary file, if the file has a name before `commit`.
     private var fresh: String?
     private var descriptor: Int32
     private var buffer: [UInt8] = []
@@ -30,13 +30,14 @@ package final class OutputFile: MediaSink {
     /// Names of standard output.
     private static let standardOutput: Set<String> = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
 
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// - Parameters:
-    ///   - path: its place; an existing file stays until `commit`. `-` is standard output. A named pipe waits for its reader.
-    ///   - permissions: those of the file; nil for the usual ones of a new file.
-    ///   - replaces: whether a file that exists is replaced; otherwise it is refused, at the end too.
-    /// - Throws: `unwritable` when nothing can be written there.
+    ///   - path: the destination; an existing file is kept until `commit`. `-` is standard output. A named pipe waits for its
+    ///     reader.
+    ///   - permissions: the permissions of the file; nil for the defaults of a new file.
+    ///   - replaces: whether an existing file is replaced; otherwise it is refused, also in `commit`.
+    /// - Throws: `unwritable` if the destination cannot be written.
     package init(_ path: String, permissions: UInt32? = nil, replaces: Bool = true) throws(MediaError) {
         self.path = path
         self.replaces = replaces
@@ -77,12 +78,13 @@ package final class OutputFile: MediaSink {
     /// Whether a path leads to standard output.
     package static func isStandardOutput(_ path: String) -> Bool { standardOutput.contains(path) }
 
-    /// `O_TMPFILE` of `open` (Linux, `asm-generic/fcntl.h`), whose macro Swift does not import.
+    /// `O_TMPFILE` for `open` (Linux, `asm-generic/fcntl.h`): Swift does not import the macro.
     private static let unnamed = O_DIRECTORY | 0o20_000_000
 
-    /// Opens a file without a name, which goes with its descriptor: nothing is left when the program is ended.
+    /// Opens a file without a name, which disappears with its descriptor: nothing remains if the process is killed.
     ///
-    /// - Returns: the descriptor; negative where the file system has no such files, or `/proc` is missing, by which they get their names.
+    /// - Returns: the descriptor; negative if the file system does not support unnamed files, or `/proc`, which links them, is
+    ///   missing.
     private static func openUnnamed(in folder: String, _ mode: mode_t) -> Int32 {
         let descriptor = unsafe open(folder, unnamed | O_RDWR | O_CLOEXEC, mode)
         guard descriptor >= 0 else { return descriptor }
@@ -157,7 +159,7 @@ package final class OutputFile: MediaSink {
         if offset == nil { count += Int64(bytes.byteCount) }
     }
 
-    /// The refusal of an output whose earlier bytes change while it is written.
+    /// The refusal of an output that is not written sequentially.
     private static func needsFile(_ path: String) -> MediaError {
         let name = isStandardOutput(path) ? "standard output" : path
         return MediaError(
@@ -166,10 +168,10 @@ package final class OutputFile: MediaSink {
         )
     }
 
-    /// Gives the file its name; ends what is written in order.
+    /// Gives the file its name, or ends sequential output.
     ///
     /// - Returns: its bytes.
-    /// - Throws: `unwritable`; then there is no file, or the one from before.
+    /// - Throws: `unwritable`; there is then no file, or still the previous one.
     @discardableResult
     package func commit() throws -> Int64 {
         try flush()

@@ -6,7 +6,8 @@ import CarrelJSON
 
 /// Keys of a ClearKey license server (W3C Encrypted Media Extensions §9.1.3, §9.1.4).
 ///
-/// A license request names one key id; a license may bring further keys, which are cached too. Errors name neither keys nor addresses.
+/// A license request names one key ID; a license may contain additional keys, which are cached too. Errors contain neither keys
+/// nor addresses.
 public struct ClearKeySource: ContentKeySource {
     /// Bytes of a license, at most.
     private static let licenseLimit = 64 << 10
@@ -18,10 +19,12 @@ public struct ClearKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source for a license server.
+    ///
     /// - Parameters:
     ///   - url: address of the license server.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request, such as an authorization.
+    ///   - fields: additional header fields of each request, such as an authorization.
     ///   - limit: keys in the cache, at most.
     public init(_ url: String, client: any MediaHTTPClient, fields: [MediaHTTPField] = [], limit: Int = 256) {
         self.url = url
@@ -65,7 +68,8 @@ public struct ClearKeySource: ContentKeySource {
 
     private static func grant(_ key: [UInt8]) -> ContentKeyGrant { ContentKeyGrant(key: Secret(key)) }
 
-    /// The key ids and keys of a license: a JSON Web Key set of symmetric keys (RFC 7517 §5, RFC 7518 §6.4). Nil when it is not one.
+    /// The key IDs and keys of a license: a JSON Web Key set of symmetric keys (RFC 7517 §5, RFC 7518 §6.4); nil if it is not
+    /// one.
     private static func keys(_ license: [UInt8]) -> [(id: [UInt8], key: [UInt8])]? {
         let limits = JSONLimits(depth: 8, byteCount: licenseLimit, values: valueLimit)
         guard let list = (try? JSON.parse(license.rawSpan, limits: limits))?["keys"]?.array else { return nil }

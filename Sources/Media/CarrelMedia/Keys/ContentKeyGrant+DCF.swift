@@ -5,15 +5,14 @@ import CarrelCrypto
 package import CarrelDCF
 
 extension ContentKeyGrant {
-    /// Asks for the key of an object of a DCF: for the key of its group, where it has one, then for that of its content id, and of the key id in
-    /// that.
+    /// Requests the key of an object in a DCF: by its group, if it has one, then by its content ID and the key ID in that.
     ///
     /// - Parameters:
-    ///   - headers: the object's.
-    ///   - source: has the keys.
+    ///   - headers: the object's headers.
+    ///   - source: the key source.
     /// - Returns: the grant of the content key.
-    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key of the group does not unwrap it, or it is not 16 bytes; `outputControl` when the license asks
-    ///   for controls of the output, which the plain bytes of a DCF cannot have.
+    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` if the group key does not unwrap it, or it is not 16 bytes;
+    ///   `outputControl` if the license requires output controls, which the plain bytes of a DCF cannot have.
     package static func content(
         of headers: DCFHeaders,
         from source: some ContentKeySource
@@ -41,7 +40,7 @@ extension ContentKeyGrant {
                         throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
                     }
                 }
-                // a payload has no other cipher; AES with a longer key would give bytes, and wrong ones
+                // a payload has no other cipher; AES with a longer key would produce wrong bytes
                 guard grant.key.count == 16 else {
                     throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
                 }

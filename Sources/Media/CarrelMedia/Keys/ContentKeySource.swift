@@ -12,7 +12,7 @@ public enum ContentKeyName: Sendable, Hashable {
     case content(String)
     /// A track of a file, whose format names its keys no better.
     case track(UInt32)
-    /// A group key that wraps content keys, by the group's id (OMA DRM Content Format 2.0 §5.4); an empty one where the file names none.
+    /// A group key that wraps content keys, by the group's ID (OMA DRM Content Format 2.0 §5.4); empty if the file names none.
     case group(String)
     /// A key line of a playlist: the address of the key, resolved (RFC 8216 §4.3.2.4).
     case address(String)
@@ -20,11 +20,11 @@ public enum ContentKeyName: Sendable, Hashable {
 
 /// A key, and the terms on which it may be used.
 public struct ContentKeyGrant: Sendable {
-    /// 16 bytes, or 32 where the cipher has such keys.
+    /// 16 bytes, or 32 if the cipher has 256-bit keys.
     package var key: Secret
-    /// Whether the output may leave without the controls that the license asks for by default, as a plain stream of bytes.
+    /// Whether the output may be a plain byte stream, without the output controls that the license requires by default.
     public var relaxesOutput: Bool
-    /// When it ends; nil when it does not.
+    /// When it ends; nil if it does not.
     public var end: Instant?
 
     package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
@@ -33,12 +33,12 @@ public struct ContentKeyGrant: Sendable {
         self.end = end
     }
 
-    /// A key in the memory of an app.
+    /// Creates a grant for a key in the memory of an app.
     ///
     /// - Parameters:
-    ///   - key: 16 bytes, or 32 where the cipher has such keys. The copy here is wiped when it is released.
-    ///   - relaxesOutput: whether the output may be a plain stream of bytes.
-    ///   - end: when the key ends; nil when it does not.
+    ///   - key: 16 bytes, or 32 if the cipher has 256-bit keys. The copy here is wiped when it is released.
+    ///   - relaxesOutput: whether the output may be a plain byte stream.
+    ///   - end: when the key expires; nil if it does not.
     public init(key: [UInt8], relaxesOutput: Bool = true, end: Instant? = nil) {
         self.init(key: Secret(key), relaxesOutput: relaxesOutput, end: end)
     }
@@ -46,7 +46,7 @@ public struct ContentKeyGrant: Sendable {
     /// Checks that the key may be used for plain files now.
     ///
     /// - Parameters:
-    ///   - words: what it is for.
+    ///   - words: its purpose, in words.
     ///   - now: the time.
     /// - Throws: `outputControl`, `expiredKey`.
     package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {
@@ -60,7 +60,7 @@ public struct ContentKeyGrant: Sendable {
     }
 }
 
-/// The answer of a source of keys.
+/// The response of a source of keys.
 public enum ContentKeyAnswer: Sendable {
     /// The key.
     case granted(ContentKeyGrant)
@@ -74,9 +74,9 @@ public enum ContentKeyAnswer: Sendable {
 
 /// A source of keys: a caller, a key server, a license. `CarrelMedia` stores no key.
 public protocol ContentKeySource: Sendable {
-    /// Asks for a key. A file or a stream asks for each of its keys by all of its names until one is known.
+    /// Returns a key. For each of its keys, a file or stream tries all names until one is known.
     ///
-    /// - Parameter name: the key as the file or the playlist names it.
-    /// - Returns: the key with its terms, or the reason why there is none.
+    /// - Parameter name: the key as named by the file or the playlist.
+    /// - Returns: the key with its terms, or the reason for its absence.
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer
 }

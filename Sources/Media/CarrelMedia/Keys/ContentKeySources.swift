@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Several sources of keys as one: the first that knows a key gives, delays or refuses it.
+/// Combines several key sources: the first that knows a key grants, delays or refuses it.
 public struct ContentKeySources: ContentKeySource {
     private let sources: [any ContentKeySource]
 
-    /// - Parameter sources: in the order in which they are asked.
+    /// Creates a combined source.
+    ///
+    /// - Parameter sources: the sources in the order in which they are tried.
     public init(_ sources: [any ContentKeySource]) {
         self.sources = sources
     }

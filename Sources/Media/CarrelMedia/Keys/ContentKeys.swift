@@ -4,7 +4,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelMP4
 
-/// The keys of one file or stream, asked for before its bytes are decrypted.
+/// The keys of one file or stream, requested before its bytes are decrypted.
 package struct ContentKeys: Sendable {
     /// One key of one track: tracks may share the id of a key, and a caller may name keys by track.
     private struct Place: Hashable {
@@ -13,20 +13,20 @@ package struct ContentKeys: Sendable {
     }
 
     private var grants: [Place: ContentKeyGrant] = [:]
-    /// The keys that were used, and what the clear bytes have shown of them.
+    /// The keys that were used, with the evidence from the clear bytes.
     package let evidence = KeyEvidence()
     /// Keys of one file or stream, at most: fragments that name ever more of them do not fill the memory.
     package static let limit = 1 << 16
 
-    /// The key of every track, as a playlist's key line gives it.
+    /// The key of every track, from a playlist's key line.
     private var everything: ContentKeyGrant?
 
     package init() {}
 
-    /// Uses one key for everything that has none of its own.
+    /// Sets the key for everything without its own key.
     package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
-    /// When the first of them ends; nil when none does.
+    /// When the first of them ends; nil if none does.
     package var end: Instant? { grants.values.compactMap(\.end).min() }
 
     /// Whether all of them may be used for a plain stream of bytes.
@@ -41,13 +41,13 @@ package struct ContentKeys: Sendable {
         try everything?.checkPlainOutput("all tracks", at: now)
     }
 
-    /// Asks for a key, unless it is there.
+    /// Requests a key, unless it is already present.
     ///
     /// - Parameters:
-    ///   - id: the key's id; nil where the format has none.
+    ///   - id: the key ID; nil if the format has none.
     ///   - track: the track it is for.
-    ///   - others: further names of the key, asked for behind its id and before its track.
-    ///   - source: who has it.
+    ///   - others: alternative names of the key, tried after its ID and before its track.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolve(
         _ id: KeyID?,
@@ -66,16 +66,16 @@ package struct ContentKeys: Sendable {
         do {
             grants[place] = try await Self.ask(for: names, Self.words(id, track), source)
         } catch  where error.code == .missingKey && id?.isZero == true {
-            // where keys change, packagers write zeros into the track, and name the keys in the groups of its samples: a sample without a
-            // group is an error when it comes
+            // with key rotation, packagers write zeros into the track, and name the keys in its sample groups: a sample without a
+            // group is an error when it arrives
         }
     }
 
-    /// Asks for the key of a content that has no tracks; it is that of track 0.
+    /// Requests the key of a content without tracks, and stores it as the key of track 0.
     ///
     /// - Parameters:
-    ///   - id: the content's id.
-    ///   - source: who has the key.
+    ///   - id: the content ID.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolve(content id: String, from source: some ContentKeySource) async throws(MediaError) {
         add(try await Self.ask(for: [.content(id), .track(0)], "content id \(id)", source), track: 0)
@@ -98,12 +98,12 @@ package struct ContentKeys: Sendable {
         throw MediaError(.missingKey, "no key is given for \(words)")
     }
 
-    /// Adds a key that was asked for otherwise.
+    /// Adds a key that was obtained otherwise.
     mutating func add(_ grant: ContentKeyGrant, track: UInt32) { grants[Place(track: track, id: nil)] = grant }
 
     /// The key of a track.
     ///
-    /// - Throws: `missingKey` when it was not asked for.
+    /// - Throws: `missingKey` if it was not requested.
     package func key(_ id: KeyID?, track: UInt32) throws(MediaError) -> Secret {
         guard let grant = grants[Place(track: track, id: id)] ?? everything else {
             throw MediaError(.missingKey, "no key is given for \(Self.words(id, track))")
@@ -118,12 +118,12 @@ package struct ContentKeys: Sendable {
         evidence.use(key, for: id?.bytes ?? Array("\(track)".utf8), Self.words(id, track))
     }
 
-    /// The error that a key is another than that of the samples.
+    /// The error for samples that were encrypted with another key.
     ///
     /// - Parameters:
-    ///   - id: the key's id; nil where the format has none.
+    ///   - id: the key ID; nil if the format has none.
     ///   - track: the track it is for.
-    ///   - fault: what is found behind the decryption, as a lower-case phrase.
+    ///   - fault: what is wrong with the decrypted data, as a lower-case phrase.
     /// - Returns: `wrongKey`.
     package func wrongKey(_ id: KeyID?, track: UInt32, _ fault: String) -> MediaError {
         MediaError(

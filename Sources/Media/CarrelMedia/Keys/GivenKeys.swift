@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+public import CarrelBytes
 package import CarrelCrypto
 
 /// Keys that a caller passes in.
@@ -17,11 +17,12 @@ public struct GivenKeys: ContentKeySource {
     /// Whether there is none.
     public var isEmpty: Bool { keys.isEmpty && fallback == nil && group == nil }
 
-    /// Adds a key as a command line names it: `ID:KEY`.
+    /// Adds a key in command-line syntax: `ID:KEY`.
     ///
-    /// - Parameter text: `ID` is the 32 digits of a key id (dashes are passed over), a track's number, `group` for the key that wraps the
-    ///   keys of a group, `*` for everything else, or a content id or a key's address as the file has it; `KEY` is 32 digits, or 64 where the cipher has such keys.
-    /// - Throws: what is wrong, without the key: a lower-case sentence without a period.
+    /// - Parameter text: `ID` is a key ID of 32 digits (dashes are ignored), a track number, `group` for the key that wraps the
+    ///   keys of a group, `*` for everything else, or a content ID or key address verbatim from the file; `KEY` is 32 digits, or
+    ///   64 if the cipher has 256-bit keys.
+    /// - Throws: the error, without the key: a lower-case sentence without a period.
     public mutating func add(_ text: some StringProtocol) throws(MediaError) {
         guard let colon = text.lastIndex(of: ":") else { throw MediaError(.badKey, "a key is written ID:KEY") }
         let id = text[..<colon]
@@ -51,7 +52,7 @@ public struct GivenKeys: ContentKeySource {
         }
     }
 
-    /// The longest id that an error shows: one that is longer may be a key, or part of one, in the place of its id.
+    /// Maximum length of an ID in an error: a longer one may be a key, or part of a key, in the place of its ID.
     private static let shownLength = 10
 
     private static func words(_ id: some StringProtocol) -> String {
@@ -65,15 +66,15 @@ public struct GivenKeys: ContentKeySource {
     /// Adds a key.
     ///
     /// - Parameters:
-    ///   - key: 16 bytes, or 32 where the cipher has such keys.
-    ///   - name: what it is for; nil for everything that no other names.
+    ///   - key: 16 bytes, or 32 if the cipher has 256-bit keys.
+    ///   - name: what it is for; nil for everything without a more specific key.
     public mutating func add(_ key: [UInt8], for name: ContentKeyName?) { add(Secret(key), for: name) }
 
     /// Adds a key.
     ///
     /// - Parameters:
     ///   - key: 16 bytes, or 32.
-    ///   - name: what it is for; nil for everything that no other names.
+    ///   - name: what it is for; nil for everything without a more specific key.
     package mutating func add(_ key: Secret, for name: ContentKeyName?) {
         if let name { keys[name] = key } else { fallback = key }
     }
@@ -81,7 +82,7 @@ public struct GivenKeys: ContentKeySource {
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         if let key = keys[name] { return .granted(ContentKeyGrant(key: key)) }
         if case .group = name, let group { return .granted(ContentKeyGrant(key: group)) }
-        // the last name that is asked for, so that a key by name goes before it
+        // the track is the last name tried, so that a key by name takes precedence
         if case .track = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
         if case .address = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
         return .unknown

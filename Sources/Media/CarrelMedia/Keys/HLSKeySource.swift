@@ -5,8 +5,8 @@ import CarrelCrypto
 
 /// The keys of a remote playlist, fetched from the addresses of its key lines (`EXT-X-KEY`, RFC 8216 §4.3.2.4).
 ///
-/// A response is the key itself: 16 bytes, or 32 for methods with such keys. Each address is requested once while its key is in the
-/// cache, however many segments ask for it. Errors name neither keys nor addresses.
+/// A response is the key itself: 16 bytes, or 32 for methods with 256-bit keys. Each address is requested once while its key is
+/// cached, however many segments need it. Errors contain neither keys nor addresses.
 ///
 /// ```swift
 /// let keys = HLSKeySource(playlist: "https://media.example/film/video.m3u8", client: client)
@@ -21,11 +21,13 @@ public struct HLSKeySource: ContentKeySource {
     private let fields: [MediaHTTPField]
     private let requests: KeyRequests
 
+    /// Creates a source for the keys of a playlist.
+    ///
     /// - Parameters:
-    ///   - playlist: the playlist's address, against which relative ones are resolved; nil where key lines have absolute ones.
+    ///   - playlist: the playlist's address, against which relative addresses are resolved; nil if key lines have absolute ones.
     ///   - client: sends the requests.
-    ///   - fields: further header fields of each request.
-    ///   - limit: keys in the cache, at most.
+    ///   - fields: additional header fields of each request.
+    ///   - limit: maximum number of cached keys.
     public init(
         playlist: String? = nil,
         client: any MediaHTTPClient,

@@ -26,11 +26,11 @@ package final class KeyEvidence: Sendable {
         findings.withLock { findings in findings.used.filter { !findings.verified.contains($0.key) }.map(\.value).sorted() }
     }
 
-    /// Notes that a key decrypts something.
+    /// Records that a key decrypts something.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - place: its use: a key that is right for one key id may be given for another one, where it is wrong.
+    ///   - place: its use: a key that is right for one key ID may be given for another, for which it is wrong.
     ///   - words: its name in a message.
     /// - Returns: the digest of the key and its use, for ``verify(_:)``.
     package func use(_ key: Secret, for place: [UInt8] = [], _ words: @autoclosure () -> String) -> [UInt8] {

@@ -18,12 +18,12 @@ final class KeyRequests: Sendable {
         state = Locked(State(grants: LRUCache(limit: max(1, limit))))
     }
 
-    /// The key of a name: from the cache, from the request on its way, or from a new one.
+    /// The key for a name: from the cache, a pending request, or a new request.
     ///
     /// - Parameters:
     ///   - name: the key's.
     ///   - request: sends a request. It is not cancelled with its caller, since others may wait for it too.
-    /// - Returns: what the request returned, or the key in the cache.
+    /// - Returns: the result of the request, or the cached key.
     func answer(
         _ name: ContentKeyName,
         _ request: @escaping @Sendable () async -> ContentKeyAnswer
@@ -46,7 +46,7 @@ final class KeyRequests: Sendable {
         return await flight?.value ?? .unknown
     }
 
-    /// Adds a key that a response brought beside the requested one.
+    /// Adds a key that came in the response for another key.
     func add(_ grant: ContentKeyGrant, for name: ContentKeyName) {
         state.withLock { $0.grants.insert(grant, for: name, cost: 1) }
     }

@@ -5,23 +5,23 @@ public protocol MediaHTTPClient: Sendable {
     /// Sends a GET request.
     ///
     /// - Parameters:
-    ///   - url: absolute.
+    ///   - url: an absolute URL.
     ///   - fields: header fields of the request.
-    ///   - limit: bytes of the body at most; a longer one is an error.
+    ///   - limit: maximum size of the body in bytes; a longer body is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response: `media.no-ranges` where a range was requested, and the whole file comes, which is
+    /// - Throws: the reason for a missing response: `media.no-ranges` if a range was requested but the whole file arrives, and is
     ///   longer than `limit`.
     func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 
-    /// Sends a POST request, such as one for a license.
+    /// Sends a POST request, for example for a license.
     ///
     /// - Parameters:
-    ///   - url: absolute.
-    ///   - body: the content, whose type is among the fields.
+    ///   - url: an absolute URL.
+    ///   - body: the content; its media type is in the fields.
     ///   - fields: header fields of the request.
-    ///   - limit: bytes of the response's body at most; a longer one is an error.
+    ///   - limit: maximum size of the response's body in bytes; a longer body is an error.
     /// - Returns: the response, whatever its status.
-    /// - Throws: the reason why there is no response.
+    /// - Throws: the reason for a missing response.
     func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse
 }
 
@@ -32,6 +32,8 @@ public struct MediaHTTPField: Sendable, Hashable {
     /// Its value.
     public var value: String
 
+    /// Creates a header field.
+    ///
     /// - Parameters:
     ///   - name: its name.
     ///   - value: its value.
@@ -50,6 +52,8 @@ public struct MediaHTTPResponse: Sendable {
     /// The body.
     public var body: [UInt8]
 
+    /// Creates a response.
+    ///
     /// - Parameters:
     ///   - status: the status code.
     ///   - fields: the header fields.
@@ -61,6 +65,9 @@ public struct MediaHTTPResponse: Sendable {
     }
 
     /// The value of the first field of this name, whatever its case.
+    ///
+    /// - Parameter name: the field's name, in any case.
+    /// - Returns: the value, or nil.
     public func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }

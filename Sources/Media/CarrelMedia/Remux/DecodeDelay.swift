@@ -5,7 +5,8 @@ package import CarrelMP4
 import CarrelTS
 import CarrelVideo
 
-/// The time by which the pictures of fragments are decoded earlier than the samples say, so that no picture is presented before it is decoded.
+/// The time by which pictures of fragments are decoded before their samples' time, so that no picture is presented before
+/// decoding.
 ///
 /// All segments of a rendition have the same delay, so that decoding times and clock references never run backwards between segments:
 /// packagers write signed composition offsets in the fragments with reordered pictures alone. No picture is presented at another time.
@@ -13,11 +14,11 @@ package enum DecodeDelay {
     /// The delay if the parameter sets do not say how far pictures are reordered: a quarter of a second.
     private static let unknown: Int64 = 22_500
 
-    /// The ticks by which the pictures of a segment are decoded earlier than the samples say.
+    /// The ticks by which the pictures of a segment are decoded before their samples' time.
     ///
-    /// Offsets are counted from decoding times or are signed, in all fragments of a rendition alike. In the first form a sync picture is
-    /// presented after it is decoded, and no offset is negative: there is no delay. In the second form it is as far as the parameter sets
-    /// allow pictures to be reordered, whether a fragment has such pictures or not.
+    /// Offsets are counted from decoding times or are signed, in all fragments of a rendition alike. In the first form a sync
+    /// picture is presented after it is decoded, and no offset is negative: there is no delay. In the second form it is as far as
+    /// the parameter sets allow pictures to be reordered, whether a fragment has such pictures or not.
     ///
     /// - Parameters:
     ///   - track: a track of pictures.
@@ -33,7 +34,7 @@ package enum DecodeDelay {
         return ticks > 0 ? ticks &+ 1 : 0
     }
 
-    /// The ticks by which the parameter sets of a track allow pictures to be reordered; nil if they do not say it.
+    /// The ticks by which the parameter sets of a track allow pictures to be reordered; nil if not declared.
     private static func reordering(of track: MP4Track) -> Int64? {
         var result: Int64?
         for entry in track.entries {

@@ -4,8 +4,8 @@ import CarrelTS
 import CarrelBytes
 package import CarrelMP4
 
-/// Writes an MP4 file of any protection as a clear MPEG-2 transport stream: the parts of its media that edit lists present, in their
-/// order.
+/// Writes an MP4 file of any protection as a clear MPEG-2 transport stream: the parts of its media that edit lists present, in
+/// their order.
 package struct FileRemux {
     private let tracks: [PresentedTrack]
     private let file: MP4File
@@ -13,8 +13,8 @@ package struct FileRemux {
     /// - Parameters:
     ///   - file: the file.
     ///   - protection: its protection, with its keys.
-    /// - Throws: `missingKey`, `wrongKey`; `unsupported` when a track presents parts of its media that a transport stream cannot have;
-    ///   `Malformed` when a track is damaged.
+    /// - Throws: `missingKey`, `wrongKey`; `unsupported` if a transport stream cannot contain the presented parts of a track;
+    ///   `Malformed` if a track is damaged.
     package init(_ file: MP4File, _ protection: FileProtection) throws {
         self.file = file
         tracks = try file.tracks.map { try PresentedTrack($0, of: file, protection) }
@@ -23,10 +23,10 @@ package struct FileRemux {
     /// Writes the stream.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
+    ///   - sink: gets the stream.
     ///   - progress: gets the bytes of samples read so far; it may throw to end the work.
     /// - Returns: the tracks that a transport stream cannot hold, each with the reason.
-    /// - Throws: what the reader and the sink throw; `unsupported` when no track fits, `wrongKey`, `Malformed`.
+    /// - Throws: the errors of the reader and the sink; `unsupported` if no track fits, `wrongKey`, `Malformed`.
     package func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws -> [String] {
         var delays: [UInt32: Int64] = [:]
         for track in tracks { delays[track.id] = track.plan.delay }

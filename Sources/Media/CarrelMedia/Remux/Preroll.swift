@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelMP4
 
-/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and the
-/// beginning itself (ISO/IEC 14496-12 §8.6.6).
+/// The pictures that an edit hides and decoding needs: those between the last random access point before the edit's beginning and
+/// the beginning itself (ISO/IEC 14496-12 §8.6.6).
 ///
-/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at the
-/// beginning of the presentation: the hidden pictures of a group last less than a picture together.
+/// Players without edit lists show what they decode. So hidden pictures keep their order and follow each other at ``rate``, at
+/// the beginning of the presentation: the hidden pictures of a group last less than a picture together.
 package struct Preroll: Sendable, Hashable {
     /// The position in decode order of the sample that decoding begins with.
     package let first: Int
@@ -19,7 +20,8 @@ package struct Preroll: Sendable, Hashable {
     /// The presentation times of hidden pictures, in ascending order, in units of the track.
     private let hidden: [Int64]
 
-    /// Hidden pictures a second. Clocks of players and files tell pictures apart at this rate: mpv counts 24,000 units a second, for example.
+    /// Rate of hidden pictures per second. Clocks of players and files can distinguish pictures at this rate: mpv, for example,
+    /// uses 24,000 units per second.
     package static let rate: Int64 = 18_000
 
     /// Hidden pictures at most: three quarters of an hour without a random access point.
@@ -37,8 +39,8 @@ package struct Preroll: Sendable, Hashable {
     /// - Parameters:
     ///   - samples: all samples of a track of pictures, or those from a random access point on.
     ///   - start: when the edit begins, in units of the track.
-    ///   - timescale: units a second.
-    /// - Throws: `unsupported` if too many pictures are hidden; what the reader throws.
+    ///   - timescale: units per second.
+    /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     package init(_ samples: MP4Samples, before start: Int64, timescale: Int) throws {
         var samples = samples
         var index = 0
@@ -80,7 +82,7 @@ package struct Preroll: Sendable, Hashable {
 
     /// The units between the beginning of the edit and the decoding of the first sample after the hidden pictures.
     ///
-    /// - Parameter lead: units by which all samples are decoded earlier than they say.
+    /// - Parameter lead: units by which all samples are decoded before their declared time.
     /// - Returns: units of the track.
     package func resumption(lead: Int64) -> Int64 { resumption &- lead &- start }
 
@@ -89,7 +91,8 @@ package struct Preroll: Sendable, Hashable {
     /// - Parameters:
     ///   - sample: the sample, in units of the track.
     ///   - index: its position in decode order.
-    ///   - lead: units by which all samples are decoded earlier than they say, so that none is decoded after its presentation.
+    ///   - lead: units by which all samples are decoded before their declared time, so that none is decoded after its
+    ///     presentation.
     ///   - tick: the duration of a hidden picture, in units of `convert`.
     ///   - convert: turns units of the track into other units.
     /// - Returns: decode time and presentation time, in units of `convert`.
@@ -126,11 +129,11 @@ package struct Preroll: Sendable, Hashable {
 
     // MARK: - Audio
 
-    /// Whether an edit hides audio: longer than a coder's priming, which is at most a tenth of a second, and stays.
+    /// Whether an edit hides audio beyond an encoder's priming, which is at most a tenth of a second and is kept.
     ///
     /// - Parameters:
-    ///   - track: a track of audio.
-    ///   - start: when the edit begins, in units of the track.
+    ///   - track: an audio track.
+    ///   - start: the start of the edit, in units of the track.
     /// - Returns: whether it does.
     package static func hidesAudio(_ track: MP4Track, before start: Int64) -> Bool {
         track.kind == "soun" && start > Int64(track.timescale) / 10

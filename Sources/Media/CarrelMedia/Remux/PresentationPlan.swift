@@ -4,19 +4,19 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// Which samples of a track its presentation needs, part after part, and how much earlier than they say its pictures are decoded.
+/// The samples of a track that its presentation needs, by part, and how much earlier its pictures are decoded than declared.
 struct PresentationPlan: Sendable {
     /// A part with the samples that it presents.
     struct Part: Sendable {
         var part: PresentedParts.Part
-        /// By their position in decode order; empty where the part presents none.
+        /// The range of samples in decode order; empty if the part presents none.
         var samples: Range<Int>
         /// Pictures that are presented before this time belong to the part before the first sample.
         var earliest: Int64
     }
 
     let parts: [Part]
-    /// The ticks by which pictures are decoded earlier than their samples say.
+    /// The ticks by which pictures are decoded before their samples' decode time.
     private(set) var delay: Int64 = 0
     /// The pictures that the edit of the only part hides at its beginning; nil without any.
     private(set) var preroll: Preroll?
@@ -27,11 +27,11 @@ struct PresentationPlan: Sendable {
     /// The search for the samples of one part.
     private struct Search {
         var part: PresentedParts.Part
-        /// The first sample; of pictures the last random access point that is not behind the beginning.
+        /// The first sample; for video, the last random access point that is not after the beginning.
         var first: (index: Int, presented: Int64, end: Int64)?
         /// The last sample that is presented.
         var last: Int?
-        /// The first sample from `first` on that is presented behind the end.
+        /// The first sample from `first` on that is presented after the end.
         var beyond: Int?
 
         mutating func look(_ sample: MP4Sample, _ index: Int, isPicture: Bool) {
@@ -54,11 +54,11 @@ struct PresentationPlan: Sendable {
     /// - Parameters:
     ///   - track: the track.
     ///   - file: its file.
-    /// - Throws: `unsupported` when a transport stream cannot have its parts; what the reader throws, and `Malformed`.
+    /// - Throws: `unsupported` if a transport stream cannot have its parts; the errors of the reader, and `Malformed`.
     init(_ track: MP4Track, of file: MP4File) throws {
         let presented = PresentedParts(track)
         let isPicture = track.kind == "vide"
-        // what no transport stream takes may be presented in any way
+        // samples that do not fit into a transport stream may be presented in any way
         guard isPicture || track.kind == "soun" else {
             parts = [Part(part: PresentedParts.Part(start: 0, end: nil, time: 0), samples: 0..<Int.max, earliest: .min)]
             return
@@ -92,7 +92,7 @@ struct PresentationPlan: Sendable {
         }
         var parts: [Part] = []
         for (number, search) in searches.enumerated() {
-            // nothing of the media lies in this part
+            // this part presents no media
             guard let first = search.first, let last = search.last else { continue }
             if isPicture {
                 guard first.end > search.part.start else {
@@ -119,7 +119,7 @@ struct PresentationPlan: Sendable {
         return index
     }
 
-    /// The position behind the last sample that a part presents.
+    /// The index after the last sample that a part presents.
     private static func end(of part: PresentedParts.Part, _ track: MP4Track, _ file: MP4File) throws -> Int {
         guard let end = part.end else { return .max }
         var samples = file.samples(of: track)
@@ -132,7 +132,7 @@ struct PresentationPlan: Sendable {
         return last == index ? .max : last
     }
 
-    /// Finds the delay with which no picture is decoded behind its presentation.
+    /// Determines the delay with which no picture is decoded after its presentation.
     private mutating func findDelay(_ track: MP4Track, _ file: MP4File) throws {
         let timescale = Int64(max(1, track.timescale))
         var clock = DecodeClock()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelMP4
 import CarrelTS
 
@@ -27,7 +28,7 @@ package struct PresentedParts: Sendable {
     package init(_ track: MP4Track) {
         let timescale = Int64(max(1, track.timescale))
         let movieTimescale = Int64(max(1, track.movieTimescale))
-        // ends are written in the movie's units, which may be coarser than those of the track
+        // ends are written in the movie's timescale, which may be coarser than the track's
         let tolerance = timescale / movieTimescale + 1
         var elapsed: Int64 = 0
         for edit in track.editList.edits {
@@ -56,7 +57,7 @@ package struct PresentedParts: Sendable {
         if track.editList.isCut { fault = "has more than 1000 edits" }
     }
 
-    /// Whether a part is presented immediately behind the one before it.
+    /// Whether a part is presented immediately after the previous one.
     private func isSideBySide(_ last: Part, _ next: Part, _ timescale: Int64, _ tolerance: Int64) -> Bool {
         let end = last.time &+ MediaTime.ticks(next.start &- last.start, timescale: timescale)
         // of edits that last for ages the difference may be any number

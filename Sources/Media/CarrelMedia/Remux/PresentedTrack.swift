@@ -5,7 +5,7 @@ import CarrelMP4
 
 /// The clear samples of a track in the order in which a presentation decodes them, part after part.
 final class PresentedTrack {
-    /// The part whose samples come.
+    /// The part of the next samples.
     private(set) var part: PresentedParts.Part?
     let plan: PresentationPlan
 
@@ -21,7 +21,7 @@ final class PresentedTrack {
         self.track = track
         self.file = file
         self.protection = protection
-        // what the key does not open is refused before anything else
+        // refuse samples that the key does not decrypt first
         reader = try ClearTrackReader(track, of: file, protection)
         plan = try PresentationPlan(track, of: file)
         try beginPart()
@@ -29,7 +29,7 @@ final class PresentedTrack {
 
     var id: UInt32 { track.id }
     var isProtected: Bool { reader.isProtected }
-    /// The next sample; nil behind the last part.
+    /// The next sample; nil after the last part.
     var sample: MP4Sample? { part == nil ? nil : reader.sample }
 
     /// Goes to the first sample of the next part that has one.
@@ -65,7 +65,7 @@ final class PresentedTrack {
         try beginPart()
     }
 
-    /// Lends the next sample, clear, and goes to the one behind it.
+    /// Lends the next sample, decrypted, and advances.
     func next(_ body: (MP4Sample, inout MutableRawSpan, Range<Int>) throws -> Void) throws {
         guard part != nil else { return }
         try reader.next(body)

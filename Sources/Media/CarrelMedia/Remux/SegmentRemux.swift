@@ -4,12 +4,12 @@ import CarrelBytes
 package import CarrelMP4
 import CarrelTS
 
-/// Writes fragments of one stream, or of several, such as one of pictures and one of audio, as one clear MPEG-2 transport stream, in pieces
-/// of any size as they arrive.
+/// Writes the fragments of one or more streams, such as a video and an audio stream, as one clear MPEG-2 transport stream, in
+/// pieces of any size as they arrive.
 ///
-/// Samples are written in the order in which they are decoded; those of one stream in the order in which they lie. Event messages with
-/// ID3 tags become timed ID3 tags. Memory is one fragment header and one sample of each stream, and 128 KiB of packets, whatever the length
-/// of the segments.
+/// Samples are written in decode order; samples of one stream in their order in the stream. Event messages with ID3 tags become
+/// timed ID3 tags. Memory is one fragment header and one sample per stream, and 128 KiB of packets, whatever the length of the
+/// segments.
 ///
 /// ```swift
 /// while let stream = try await remux.write(to: &output, keys: keys) {
@@ -19,19 +19,19 @@ import CarrelTS
 package struct SegmentRemux: ~Copyable {
     /// One of the streams.
     package struct Stream: Sendable {
-        /// The tracks of its initialization segment; none where that comes with the stream, which is the only one then.
+        /// The tracks of its initialization segment; empty if that is part of the stream, which must then be the only one.
         package var tracks: [MP4Track]
         /// Existing keys.
         package var keys: ContentKeys
-        /// The ticks of 90 kHz that are added to the times of its media, so that those of all streams count from the same moment.
+        /// 90 kHz ticks added to the times of its media, so that the times of all streams have the same origin.
         package var shift: Int64
 
-        /// Reads an initialization segment, and asks for the keys that it names.
+        /// Reads an initialization segment and requests the keys that it names.
         ///
         /// - Parameters:
         ///   - initialization: the initialization segment.
-        ///   - shift: the ticks of 90 kHz that are added to the times of its media.
-        ///   - source: who has the keys.
+        ///   - shift: 90 kHz ticks added to the times of its media.
+        ///   - source: the key source.
         /// - Throws: `missingKey`, `refusedKey`, `unsupported`; `Malformed`.
         package init(initialization: [UInt8], shift: Int64 = 0, keys source: some ContentKeySource) async throws {
             let file = try MP4File(BytesReader(initialization))
@@ -53,7 +53,7 @@ package struct SegmentRemux: ~Copyable {
     private final class Reader {
         var fragments: ClearFragments
         let shift: Int64
-        /// The position of its first track among those of all streams.
+        /// The index of its first track among the tracks of all streams.
         let firstTrack: Int
         var pending: (track: Int, sample: MP4Sample, range: Range<Int>)?
         var isEnded = false
@@ -100,11 +100,11 @@ package struct SegmentRemux: ~Copyable {
 
     /// - Parameters:
     ///   - streams: at least one, each with its tracks.
-    ///   - number: of a segment that players join to others: the counters of its tables go on from those of the segment before; nil for a
-    ///     whole stream, whose tables come again and again.
-    ///   - hasTimedID3: whether the program has a stream of timed ID3 tags in every segment; without it, such a stream comes with the
-    ///     first event message that has a tag.
-    ///   - reserved: packet identifiers that are left to streams that other segments have in front of these.
+    ///   - number: the number of a segment that players join to others: the continuity counters of its tables continue from the
+    ///     previous segment; nil for a whole stream, whose tables repeat.
+    ///   - hasTimedID3: whether the program has a stream of timed ID3 tags in every segment; otherwise the stream is added with
+    ///     the first event message that has a tag.
+    ///   - reserved: packet identifiers that are left for streams that precede these in other segments.
     package init(_ streams: [Stream], number: Int? = nil, hasTimedID3: Bool = false, reserved: UInt16 = 0) {
         self.number = number
         self.reserved = reserved
@@ -118,7 +118,7 @@ package struct SegmentRemux: ~Copyable {
         self.readers = readers
     }
 
-    /// Uses other keys for a stream from here on, behind a whole fragment.
+    /// Changes the keys of a stream after a complete fragment.
     package mutating func use(_ keys: ContentKeys, for stream: Int = 0) throws(MediaError) {
         try readers[stream].fragments.use(keys)
     }
@@ -132,13 +132,13 @@ package struct SegmentRemux: ~Copyable {
         readers[stream].fragments.end()
     }
 
-    /// Writes what the pieces so far give.
+    /// Writes the output of the pieces so far.
     ///
     /// - Parameters:
     ///   - sink: gets packets.
-    ///   - source: who has the keys.
-    /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
-    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    ///   - source: the key source.
+    /// - Returns: the stream whose next piece is needed; nil if all have ended and everything is written.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`; the errors of the sink.
     @discardableResult
     package mutating func write(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws -> Int? {
         while true {
@@ -150,11 +150,11 @@ package struct SegmentRemux: ~Copyable {
         }
     }
 
-    /// Writes what the pieces so far give, with existing keys.
+    /// Writes the output of the pieces so far, with existing keys.
     ///
     /// - Parameter sink: gets packets.
-    /// - Returns: the stream of which the next piece is needed; nil when all have ended and everything is written.
-    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; what the sink throws.
+    /// - Returns: the stream whose next piece is needed; nil if all have ended and everything is written.
+    /// - Throws: `missingKey`, `wrongKey`, `unsupported`, `Malformed`; the errors of the sink.
     @discardableResult
     package mutating func write(to sink: inout some MediaSink) throws -> Int? {
         while true {
@@ -169,7 +169,7 @@ package struct SegmentRemux: ~Copyable {
 
     /// Makes packets of the pieces so far, until there are many.
     ///
-    /// - Parameter source: who has the keys.
+    /// - Parameter source: the key source.
     /// - Returns: the next thing to do.
     /// - Throws: `missingKey`, `refusedKey`, `wrongKey`, `unsupported`, `Malformed`.
     package mutating func advance(keys source: some ContentKeySource) async throws -> Step {
@@ -181,10 +181,10 @@ package struct SegmentRemux: ~Copyable {
         }
     }
 
-    /// Takes the next packets, in part where a picture is large: nothing holds it twice.
+    /// Takes the next packets; a large picture is split, so that nothing holds it twice.
     ///
-    /// - Parameter limit: bytes at most.
-    /// - Returns: none where all were taken.
+    /// - Parameter limit: maximum size in bytes.
+    /// - Returns: the packets; empty if all were taken.
     package mutating func takePackets(_ limit: Int) -> [UInt8] {
         guard var remuxer = remuxer.take() else { return [] }
         let end = min(remuxer.packets.count, taken + limit)
@@ -198,7 +198,7 @@ package struct SegmentRemux: ~Copyable {
         return piece
     }
 
-    /// Why no more packets are made for now.
+    /// The reason why no packets can be made yet.
     private enum Need {
         /// A movie or a fragment of a stream names keys.
         case keys(Int)
@@ -227,7 +227,7 @@ package struct SegmentRemux: ~Copyable {
         }
     }
 
-    /// Goes to the next sample of a stream, where its bytes have one; false when keys are named before it.
+    /// Finds the next sample in the bytes of a stream; returns false if keys are named before it.
     private mutating func findSample(_ reader: Reader) throws -> Bool {
         while let event = try reader.fragments.next() {
             switch event {
@@ -265,7 +265,7 @@ package struct SegmentRemux: ~Copyable {
         omitted = made.omitted
         if hasTags || !tags.isEmpty { try made.addTimedTags() }
         if let number {
-            // once in a segment, so that their counters go on from one to the next
+            // tables once per segment, so that their counters continue in the next
             made.repeatsTables = false
             made.beginSegment(behind: number)
         } else {

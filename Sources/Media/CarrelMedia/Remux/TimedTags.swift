@@ -4,14 +4,14 @@ import CarrelBytes
 import CarrelMP4
 import CarrelTS
 
-/// The ID3 tags in the event messages of fragments, on their way into a transport stream (Carriage of ID3 Timed Metadata in CMAF;
+/// The ID3 tags in the event messages of fragments, to be written to a transport stream (Carriage of ID3 Timed Metadata in CMAF;
 /// Timed Metadata for HTTP Live Streaming).
 ///
-/// A message comes before the fragments of its segment, and its time may lie far behind them: tags wait until the stream has got there.
-/// A message that comes again is the same event, and is written once.
+/// A message comes before the fragments of its segment, and its time may be long after them: tags wait until the stream reaches
+/// their time. A repeated message is the same event, and is written once.
 struct TimedTags: Sendable {
     struct Tag: Sendable {
-        /// When it takes effect, in ticks of 90 kHz.
+        /// When it takes effect, in 90 kHz ticks.
         var time: Int64
         var bytes: [UInt8]
     }
@@ -25,9 +25,9 @@ struct TimedTags: Sendable {
 
     /// Tags that were left out, each as a lower-case phrase.
     private(set) var faults: [String] = []
-    /// Messages whose times are not counted in ticks yet.
+    /// Messages whose times are not converted to ticks yet.
     private var unsettled: [EventMessage] = []
-    /// By their times, the last first.
+    /// The waiting tags in descending order of time.
     private var waiting: [Tag] = []
     private var waitingBytes = 0
     /// The last events, the oldest first.
@@ -47,7 +47,7 @@ struct TimedTags: Sendable {
     /// Adds an event message; one without an ID3 tag is passed over.
     ///
     /// - Parameter box: the whole `emsg` box.
-    /// - Throws: `Malformed` when it is damaged.
+    /// - Throws: `Malformed` if it is damaged.
     mutating func add(_ box: RawSpan) throws(Malformed) {
         let header = box.byteCount >= 16 && box.u32(at: 0) == 1 ? 16 : 8
         guard box.byteCount > header else { throw Malformed("event message is empty", at: 0) }
@@ -70,18 +70,18 @@ struct TimedTags: Sendable {
         }
     }
 
-    /// Whether a message carries an ID3 tag: its scheme is one for them, or one of DASH events and its data begin as a tag.
+    /// Whether a message carries an ID3 tag: by its scheme or, with a scheme of DASH events, by the beginning of its data.
     private static func hasTag(_ message: EventMessage) -> Bool {
         guard message.data.count >= 10, message.data.starts(with: Array("ID3".utf8)), message.timescale > 0 else { return false }
         let scheme = message.scheme.lowercased()
         return TimedID3.schemes.contains(scheme) || scheme.hasPrefix("urn:mpeg:dash:event")
     }
 
-    /// Counts the times of the messages in ticks.
+    /// Converts the times of the messages to ticks.
     ///
     /// - Parameters:
-    ///   - segment: when the segment's first sample is presented, from which relative times count.
-    ///   - origin: when the presentation begins.
+    ///   - segment: the presentation time of the segment's first sample, to which relative times refer.
+    ///   - origin: the beginning of the presentation.
     mutating func settle(segment: Int64, origin: Int64) {
         for message in unsettled {
             let time = MediaTime.ticks(Int64(clamping: message.time), timescale: Int64(message.timescale))
@@ -92,7 +92,7 @@ struct TimedTags: Sendable {
         unsettled = []
     }
 
-    /// The next tag that takes effect up to a time; nil when there is none.
+    /// The next tag that takes effect up to a time; nil if there is none.
     mutating func next(upTo time: Int64) -> Tag? {
         guard let last = waiting.last else { return nil }
         let isFull = waiting.count > Self.countLimit || waitingBytes > Self.byteLimit

@@ -3,7 +3,7 @@
 import CarrelTS
 
 extension TransportRemuxer {
-    /// Begins a segment that is written alone: its counters begin where every other segment of the same streams ends.
+    /// Begins an independent segment: its continuity counters begin where every other segment of the same streams ends.
     ///
     /// - Parameter tables: how often the tables are written before it, modulo 16.
     package mutating func beginSegment(behind tables: Int) {
@@ -11,7 +11,7 @@ extension TransportRemuxer {
         muxer.beginSegment(into: &packets)
     }
 
-    /// Ends a segment that is written alone: packets that bring the counters to their start end it.
+    /// Ends an independent segment with packets that restore the initial continuity counters.
     ///
     /// - Parameter alignsTables: whether the tables are written until their counter is at its start too.
     package mutating func endAlignedSegment(alignsTables: Bool = false) {

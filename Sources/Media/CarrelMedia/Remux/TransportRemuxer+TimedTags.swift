@@ -11,7 +11,7 @@ extension TransportRemuxer {
     ///   - sample: the sample.
     ///   - track: the position of its track.
     ///   - shift: the ticks that were added to the times of its media.
-    /// - Throws: `Malformed` when a tag does not fit.
+    /// - Throws: `Malformed` if a tag does not fit.
     mutating func write(_ tags: inout TimedTags, before sample: MP4Sample, _ track: Int, shift: Int64 = 0) throws(Malformed) {
         guard !tags.isEmpty, let presented = presentationTime(of: sample, track) else { return }
         tags.settle(segment: presented, origin: Self.origin &+ shift)

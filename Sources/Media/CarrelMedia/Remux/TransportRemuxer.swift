@@ -6,15 +6,15 @@ package import CarrelMP4
 package import CarrelTS
 import CarrelVideo
 
-/// Turns samples of MP4 tracks into an MPEG-2 transport stream: pictures of H.264 and H.265, sound of AAC, MP3, AC-3 and E-AC-3.
+/// Turns samples of MP4 tracks into an MPEG-2 transport stream: H.264 and H.265 video; AAC, MP3, AC-3 and E-AC-3 audio.
 ///
-/// The presentation begins at `origin`; sound and pictures keep their distance, as edit lists and composition offsets say. Length fields
-/// of pictures become start codes where the sample lies; a sample is copied once, into packets.
+/// The presentation begins at `origin`; audio and video stay in sync, by edit lists and composition offsets. Length fields of
+/// video units become start codes in place; a sample is copied once, into packets.
 package struct TransportRemuxer: ~Copyable {
-    /// When the presentation begins, in ticks of 90 kHz: ten seconds, so that what is decoded before it has a time too.
+    /// The beginning of the presentation in 90 kHz ticks: ten seconds, so that earlier decode times are positive.
     package static let origin: Int64 = 900_000
 
-    /// Streams whose languages are named, at most.
+    /// Maximum number of streams with a language.
     private static let namedStreams = 12
 
     /// Whether the tables come again before each sync picture; they come with every segment.
@@ -27,7 +27,7 @@ package struct TransportRemuxer: ~Copyable {
     package var muxer: TransportStreamMuxer
     private var streams: [Stream?]
     private var spare: [UInt8] = []
-    /// The number of the stream of timed ID3 tags in the multiplex; nil before there is one.
+    /// The index of the stream of timed ID3 tags in the multiplex; nil before it is added.
     private var tagStream: Int?
 
     private struct Stream: Sendable {
@@ -39,12 +39,12 @@ package struct TransportRemuxer: ~Copyable {
 
         /// The stream's number in the multiplex.
         var number: Int
-        /// By sample description.
+        /// The codings by sample description.
         var codings: [Coding?]
         var timescale: Int64
         /// The ticks that are added to times of presentation.
         var shift: Int64
-        /// The ticks by which decoding comes earlier than the samples say, so that it comes before presentation.
+        /// The ticks by which decoding is moved earlier, so that it precedes presentation.
         var delay: Int64
         var clock = DecodeClock()
         /// The pictures that an edit hides at the beginning; nil without any.
@@ -69,12 +69,12 @@ package struct TransportRemuxer: ~Copyable {
     /// Plans the stream.
     ///
     /// - Parameters:
-    ///   - tracks: those of a movie.
-    ///   - delays: of each track with pictures that are presented before the samples say that they are decoded: the ticks by which
-    ///     decoding comes earlier.
-    ///   - shifts: the ticks that are added to the times of each track, by its position; none adds nothing.
-    ///   - reserved: packet identifiers that are left to streams that other segments have in front of these.
-    /// - Throws: `unsupported` when none of them fits into a transport stream; `malformed`.
+    ///   - tracks: the tracks of a movie.
+    ///   - delays: for each track with pictures that are presented before their samples' decode time, the ticks by which decoding
+    ///     is moved earlier.
+    ///   - shifts: ticks added to the times of each track, by its index; empty for none.
+    ///   - reserved: packet identifiers that are left for streams that precede these in other segments.
+    /// - Throws: `unsupported` if no track fits into a transport stream; `malformed`.
     package init(
         _ tracks: [MP4Track],
         delays: [UInt32: Int64] = [:],
@@ -120,7 +120,7 @@ package struct TransportRemuxer: ~Copyable {
         self.omitted = omitted
     }
 
-    /// The shift that the first edit asks for: a delay, and the media time with which the presentation begins (ISO/IEC 14496-12 §8.6.6).
+    /// The shift of the first edit: a delay, and the media time at which the presentation begins (ISO/IEC 14496-12 §8.6.6).
     private static func shift(_ track: MP4Track, _ stream: Stream) -> Int64 {
         guard let first = PresentedParts(track).parts.first else { return 0 }
         return first.time &- stream.ticks(first.start)
@@ -165,7 +165,7 @@ package struct TransportRemuxer: ~Copyable {
                 codings.append(nil)
                 continue
             }
-            // one stream has one kind; what is coded otherwise has no place in it
+            // one stream has one coding; other samples are left out
             if stream == nil { stream = kind }
             codings.append(stream?.coding == kind.coding ? coding : nil)
         }
@@ -206,7 +206,7 @@ package struct TransportRemuxer: ~Copyable {
     /// Whether the program has a stream of timed ID3 tags.
     var hasTimedTags: Bool { tagStream != nil }
 
-    /// Adds a stream of timed ID3 tags, unless there is one. The tables that name it come with the next segment.
+    /// Adds a stream of timed ID3 tags, unless there is one. The tables that list it are written with the next segment.
     mutating func addTimedTags() throws(Malformed) {
         guard tagStream == nil else { return }
         try muxer.add(.timedID3(pid: Self.tagPID))
@@ -217,8 +217,8 @@ package struct TransportRemuxer: ~Copyable {
     ///
     /// - Parameters:
     ///   - tag: a whole tag.
-    ///   - time: when it takes effect, in ticks.
-    /// - Throws: when it does not fit into a PES packet.
+    ///   - time: the time at which it takes effect, in ticks.
+    /// - Throws: if it does not fit into a PES packet.
     mutating func writeTag(_ tag: [UInt8], at time: Int64) throws(Malformed) {
         guard let tagStream else { return }
         try muxer.write(
@@ -232,7 +232,7 @@ package struct TransportRemuxer: ~Copyable {
         )
     }
 
-    /// The packet identifier of timed ID3 tags; those of tracks lie below.
+    /// The packet identifier of timed ID3 tags; the identifiers of tracks are lower.
     private static let tagPID: UInt16 = 0x1fe
 
     /// Whether samples of a track are written; by its position among the tracks.
@@ -247,8 +247,8 @@ package struct TransportRemuxer: ~Copyable {
     ///   - sample: its times.
     ///   - track: the position of its track.
     ///   - bytes: holds it, clear; of a picture the length fields are changed.
-    ///   - range: which bytes are the sample.
-    /// - Throws: `Malformed` when its units are not what their lengths say, with the byte of the sample.
+    ///   - range: the range of the sample.
+    /// - Throws: `Malformed` if its units do not match their lengths, with the offset in the sample.
     package mutating func write(
         _ sample: MP4Sample,
         of track: Int,

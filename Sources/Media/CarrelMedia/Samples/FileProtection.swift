@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelCrypto
 package import CarrelDCF
 package import CarrelMP4
 
 /// How a file's tracks are protected, and their keys.
 package struct FileProtection: Sendable {
-    /// The tracks whose samples are encrypted as a whole, behind a header, by track.
+    /// The tracks with samples that are encrypted completely, after a header, by track.
     package private(set) var whole: [UInt32: SampleProtection] = [:]
     /// The keys of all protected tracks.
     package private(set) var keys = ContentKeys()
     /// The tracks that are protected.
     package private(set) var tracks: Set<UInt32> = []
 
-    /// Looks for the protection of a file and asks for its keys.
+    /// Detects the protection of a file and requests its keys.
     ///
     /// - Parameters:
-    ///   - file: the file; its fragments are looked through for keys that they bring.
-    ///   - source: who has the keys.
-    /// - Throws: `unsupported` with the name of a protection that Carrel does not open, `missingKey`, `refusedKey`, `wrongKey`; what the
-    ///   reader throws, and `Malformed`.
+    ///   - file: the file; its fragments are searched for keys.
+    ///   - source: the key source.
+    /// - Throws: `unsupported` with the name of a protection that Carrel does not open, `missingKey`, `refusedKey`, `wrongKey`;
+    ///   the errors of the reader, and `Malformed`.
     package init(_ file: MP4File, from source: some ContentKeySource) async throws {
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         var common: [MP4Track] = []
@@ -43,11 +44,11 @@ package struct FileProtection: Sendable {
         for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
     }
 
-    /// Asks for keys that are not there yet: those that fragments bring.
+    /// Requests missing keys, which fragments name.
     ///
     /// - Parameters:
-    ///   - ids: the keys, each with its track.
-    ///   - source: who has them.
+    ///   - ids: the key IDs, each with its track.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolve(
         _ ids: [(track: UInt32, id: KeyID)],

@@ -47,7 +47,7 @@ struct ClearHead {
         }
     }
 
-    /// Bytes of the audio frame at an offset; nil when none begins there.
+    /// Bytes of the audio frame at an offset; nil if none begins there.
     static func frameLength(_ bytes: RawSpan, at offset: Int) -> Int? {
         let length =
             ADTSHeader.parse(bytes, at: offset)?.frameLength ?? AC3SyncFrame.parse(bytes, at: offset)?.frameLength

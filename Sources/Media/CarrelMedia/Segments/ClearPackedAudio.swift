@@ -5,8 +5,8 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelTS
 
-/// Decrypts the frames of audio without a container (RFC 8216 §3.4) whose samples are encrypted (MPEG-2 Stream Encryption Format for HTTP
-/// Live Streaming §2.3.2): frames of AAC, AC-3 and E-AC-3 keep their length, and ID3 tags pass.
+/// Decrypts the frames of packed audio (RFC 8216 §3.4) with encrypted samples (MPEG-2 Stream Encryption Format for HTTP Live
+/// Streaming §2.3.2): frames of AAC, AC-3 and E-AC-3 keep their length, and ID3 tags pass unchanged.
 struct ClearPackedAudio: ~Copyable {
     private var cipher: SampleAES
     /// The evidence of the frames so far.
@@ -26,8 +26,8 @@ struct ClearPackedAudio: ~Copyable {
 
     /// Whether a segment begins like audio without a container.
     ///
-    /// - Parameter head: its first bytes, three at least.
-    /// - Returns: whether a tag or a frame is there.
+    /// - Parameter head: its first bytes, at least three.
+    /// - Returns: whether it begins with a tag or a frame.
     static func begins(_ head: RawSpan) -> Bool { head.matches("ID3", at: 0) || Self.coding(head, at: 0) != nil }
 
     private static func coding(_ bytes: RawSpan, at offset: Int) -> ElementaryStream.Coding? {
@@ -40,7 +40,7 @@ struct ClearPackedAudio: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets whole frames.
-    /// - Throws: what the sink throws; `Malformed` where neither a frame nor a tag begins.
+    /// - Throws: the errors of the sink; `Malformed` if there is neither a frame nor a tag.
     mutating func take(_ piece: RawSpan, to sink: inout some MediaSink) throws {
         held.append(copying: piece)
         var at = 0
@@ -78,7 +78,7 @@ struct ClearPackedAudio: ~Copyable {
     /// Ends the segment.
     ///
     /// - Returns: whether the frames have shown the key to be right.
-    /// - Throws: `Malformed` when it is cut off.
+    /// - Throws: `Malformed` if it is truncated.
     @discardableResult
     func finish() throws(Malformed) -> Bool {
         guard held.isEmpty, tagLeft == 0 else { throw Malformed("the last frame of audio is cut off", at: 0) }

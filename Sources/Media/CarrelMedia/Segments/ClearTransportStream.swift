@@ -5,9 +5,9 @@ import CarrelCrypto
 import CarrelTS
 import CarrelVideo
 
-/// Decrypts a transport stream of SAMPLE-AES segments: its units are taken out, decrypted and multiplexed again with their times.
+/// Decrypts a transport stream of SAMPLE-AES segments: its units are extracted, decrypted and multiplexed again with their times.
 ///
-/// Each segment may have its own key and vector; the stream's counters go on.
+/// Each segment may have its own key and initialization vector; the continuity counters of the stream continue.
 struct ClearTransportStream: ~Copyable {
     private var demuxer = TransportStreamDemuxer()
     private var muxer: TransportStreamMuxer?
@@ -16,7 +16,7 @@ struct ClearTransportStream: ~Copyable {
     private var places: [UInt16: Int] = [:]
     private var cipher: SampleAES?
     private var packets = PacketBuffer()
-    /// The number of the one segment that is written; nil where one stream writes all of them.
+    /// The number of the only segment to write; nil if one stream writes all of them.
     private let number: UInt64?
     /// The streams whose units are encrypted, by packet identifier.
     private var encrypted: Set<UInt16> = []
@@ -26,9 +26,9 @@ struct ClearTransportStream: ~Copyable {
     private var digest: [UInt8] = []
 
     /// - Parameters:
-    ///   - number: of the one segment that is written, so that its counters continue from the segment before, which another stream
-    ///     writes; nil where this one writes all of them.
-    ///   - evidence: takes note of the keys.
+    ///   - number: the number of the only segment to write, so that its counters continue from the previous segment, which
+    ///     another stream writes; nil if this one writes all of them.
+    ///   - evidence: records the use of keys.
     init(segment number: UInt64? = nil, evidence: KeyEvidence? = nil) {
         self.number = number
         self.evidence = evidence
@@ -37,7 +37,7 @@ struct ClearTransportStream: ~Copyable {
     /// Begins a segment.
     ///
     /// - Parameters:
-    ///   - key: 16 bytes; nil of a clear segment.
+    ///   - key: 16 bytes; nil for a clear segment.
     ///   - iv: its vector.
     /// - Throws: `crypto.key-length`, `crypto.refused`.
     mutating func beginSegment(key: Secret?, iv: AESBlock) throws {
@@ -84,8 +84,8 @@ struct ClearTransportStream: ~Copyable {
         muxer?.beginSegment(into: &packets)
     }
 
-    /// The streams whose type says that they are encrypted. Some packagers leave the clear types: if no stream has an encrypted type, all
-    /// streams of the four codings that the format protects count.
+    /// The streams whose type declares encryption. Some packagers keep the clear types: if no stream has an encrypted type, all
+    /// streams of the four codings that the format protects are treated as encrypted.
     private static func encrypted(_ map: ProgramMap) -> Set<UInt16> {
         let named = map.streams.filter(\.isSampleEncrypted)
         let codings: [ElementaryStream.Coding] = [.video(.h264), .aac, .ac3, .enhancedAC3]

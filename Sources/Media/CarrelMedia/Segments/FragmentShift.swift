@@ -3,10 +3,10 @@
 import CarrelBytes
 import CarrelMP4
 
-/// A change of the times of fragments: media of several periods get the times of one presentation (ISO/IEC 23009-1 §7.2.1).
+/// A shift of fragment times: media of several periods get the times of one presentation (ISO/IEC 23009-1 §7.2.1).
 ///
-/// Times of a period's media count from the presentation time offset. Players of fragmented MP4 in HLS take the times of fragments for
-/// times of the presentation, and lose segments if the times begin again.
+/// Media times of a period are relative to the presentation time offset. HLS players of fragmented MP4 treat fragment times as
+/// presentation times, and lose segments if the times start over.
 package struct FragmentShift: Sendable, Hashable {
     /// When the period begins.
     package var start: Duration
@@ -21,9 +21,9 @@ package struct FragmentShift: Sendable, Hashable {
         self.timescale = max(1, timescale)
     }
 
-    /// The time that is added.
+    /// The shift in units of a timescale.
     ///
-    /// - Parameter timescale: the units a second in which it is given.
+    /// - Parameter timescale: units per second.
     /// - Returns: units, rounded to the nearest.
     package func units(_ timescale: Int64) -> Int64 {
         let timescale = max(1, timescale)
@@ -35,10 +35,10 @@ package struct FragmentShift: Sendable, Hashable {
         return parts.seconds &* timescale &+ fraction &- whole &* timescale &- rest &* timescale / self.timescale
     }
 
-    /// Changes the times of a box.
+    /// Shifts the times in a box.
     ///
     /// - Parameters:
-    ///   - box: a whole `moof`, `sidx` or `emsg`, header included; others stay unchanged. The length stays.
+    ///   - box: a whole `moof`, `sidx` or `emsg`, header included; other boxes are unchanged. The length stays the same.
     ///   - tracks: the tracks of the movie.
     /// - Throws: `unsupported` if a time does not fit into its field.
     func apply(to box: inout [UInt8], tracks: [MP4Track]) throws(MediaError) {
@@ -59,7 +59,7 @@ package struct FragmentShift: Sendable, Hashable {
             let timescale = Int64(box.rawSpan.u32(at: header + 8))
             try add(units(timescale), to: &box, at: header..<box.count, field: 12)
         case "emsg":
-            // the times of version 0 count from the segment
+            // times of version 0 are relative to the segment
             guard box.rawSpan.u8(at: header) == 1, box.count >= header + 8 else { return }
             let timescale = Int64(box.rawSpan.u32(at: header + 4))
             try add(units(timescale), to: &box, at: header..<box.count, field: 8)

@@ -16,7 +16,7 @@ struct FrameChecksums: Sendable {
 
     /// Counts the frames of a decrypted unit.
     ///
-    /// - Throws: `wrongKey` when most checksums are wrong.
+    /// - Throws: `wrongKey` if most checksums are wrong.
     mutating func add(_ unit: RawSpan, _ coding: ElementaryStream.Coding) throws(MediaError) {
         guard coding == .ac3 || coding == .enhancedAC3, !isVerified else { return }
         var at = 0

@@ -18,7 +18,7 @@ final class JoinedFiles: ByteReader, Sendable {
     /// The file that was read last.
     private let open = Locked<LocalFile?>(nil)
 
-    /// - Parameter ranges: files with the ranges of them, one behind the other.
+    /// - Parameter ranges: the files with their ranges, in order.
     init(_ ranges: [(path: String, range: Range<Int64>)]) {
         var parts: [Part] = []
         var at: Int64 = 0

@@ -16,17 +16,17 @@ extension MediaDecryption {
 
     private static let threads = BlockingThreadPool(name: "carrel-decrypt", count: 2)
 
-    /// Looks into a file of this machine and asks for its keys.
+    /// Probes a local file and requests its keys.
     ///
     /// - Parameters:
-    ///   - path: a media file, or a playlist with its segments beside it or below.
+    ///   - path: a media file, or a playlist with its segments in the same folder or below.
     ///   - output: the form of the output.
-    ///   - object: which object of a DCF, from 1.
-    ///   - source: who has the keys.
-    ///   - now: the time, by which keys end.
-    /// - Throws: `media.unsupported` when nothing in the file is protected, its protection is unknown to Carrel, or it cannot have that
-    ///   output; `media.missing-key`, `media.refused-key`, `media.wrong-key`; `media.output-control` and `media.expired-key` for keys that
-    ///   may not be used for plain files; `media.unavailable`; `Malformed` when the file is damaged.
+    ///   - object: the object of a DCF, from 1.
+    ///   - source: the key source.
+    ///   - now: the time by which keys expire.
+    /// - Throws: `media.unsupported` if nothing in the file is protected, Carrel does not open its protection, or it cannot have
+    ///   that output; `media.missing-key`, `media.refused-key`, `media.wrong-key`; `media.output-control` and `media.expired-key`
+    ///   for keys that may not be used for plain files; `media.unavailable`; `Malformed` if the file is damaged.
     public init(
         path: String,
         as output: Output = .same,
@@ -38,12 +38,12 @@ extension MediaDecryption {
         try await self.init(of: file, as: output, object: object, keys: source, now: now)
     }
 
-    /// Writes the output into a file, which appears whole or not at all. Cancelling the task ends the work.
+    /// Writes the output to a file, which appears complete or not at all. Cancelling the task ends the work.
     ///
     /// - Parameters:
-    ///   - path: the place; an existing file is replaced at the end.
-    ///   - progress: gets how much of ``totalLength`` is done, or of the input where that is nil; called on another thread.
-    /// - Returns: what was written.
+    ///   - path: the destination; an existing file is replaced at the end.
+    ///   - progress: gets how much of ``totalLength`` is done, or of the input if that is nil; called on another thread.
+    /// - Returns: the written output.
     /// - Throws: `media.unwritable`, `media.unavailable`, `media.wrong-key`, `media.missing-key`, `media.unsupported`; `Malformed`;
     ///   `CancellationError`.
     public func write(toFile path: String, progress: @escaping @Sendable (Int64) -> Void = { _ in }) async throws -> Written {

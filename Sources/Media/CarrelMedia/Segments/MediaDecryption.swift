@@ -6,7 +6,7 @@ import CarrelDCF
 package import CarrelMP4
 import CarrelThreads
 
-/// Decrypts one file of any protection that Carrel opens, with its keys asked for beforehand.
+/// Decrypts one file of any protection that Carrel opens, with keys requested in advance.
 ///
 /// ```swift
 /// let decryption = try await MediaDecryption(of: file, keys: keys)
@@ -15,7 +15,7 @@ import CarrelThreads
 public struct MediaDecryption: Sendable {
     /// The form of the output.
     public enum Output: Sendable, Hashable {
-        /// That of the input: MP4, or the payload of a DCF.
+        /// The form of the input: MP4, or the payload of a DCF.
         case same
         /// An MPEG-2 transport stream.
         case transportStream
@@ -32,24 +32,24 @@ public struct MediaDecryption: Sendable {
 
     private let reader: any ByteReader & Sendable
     private let work: Work
-    /// Looks into files, and asks for their keys meanwhile.
+    /// The threads that probe files and wait for their keys.
     private static let reading = BlockingExecutor(name: "media-read", count: 4)
     /// Bytes of the segments of a playlist.
     private var playlistLength: Int64?
-    /// The key of a DCF's object, and what its clear bytes have shown.
+    /// The key of a DCF's object, with the evidence from its clear bytes.
     private var payloadEvidence = KeyEvidence()
 
-    /// Looks into a file and asks for its keys. Files are read on threads of their own, not on those that run tasks.
+    /// Probes a file and requests its keys. Files are read on dedicated threads, not on the threads that run tasks.
     ///
     /// - Parameters:
     ///   - reader: the file.
     ///   - output: the form of the output.
-    ///   - object: which object of a DCF, from 1.
-    ///   - source: who has the keys.
-    ///   - now: the time, by which keys end.
-    /// - Throws: `unsupported` when nothing in the file is protected, its protection is unknown to Carrel, or it cannot have that output;
-    ///   `missingKey`, `refusedKey`, `wrongKey`; `outputControl` and `expiredKey` for keys that may not be used for plain files;
-    ///   `Malformed`, and what the reader throws.
+    ///   - object: the object of a DCF, from 1.
+    ///   - source: the key source.
+    ///   - now: the time by which keys expire.
+    /// - Throws: `unsupported` if nothing in the file is protected, Carrel does not open its protection, or it cannot have that
+    ///   output; `missingKey`, `refusedKey`, `wrongKey`; `outputControl` and `expiredKey` for keys that may not be used for plain
+    ///   files; `Malformed`, and the errors of the reader.
     package init(
         of reader: any ByteReader & Sendable,
         as output: Output = .same,
@@ -62,7 +62,7 @@ public struct MediaDecryption: Sendable {
         }
     }
 
-    /// Looks into a file and asks for its keys, on threads that may block.
+    /// Probes a file and requests its keys, on threads that may block.
     private init(
         reading reader: any ByteReader & Sendable,
         as output: Output,
@@ -132,8 +132,8 @@ public struct MediaDecryption: Sendable {
         return (object.payload, grant.key)
     }
 
-    /// The names of the keys that were used and that the clear bytes have not shown to be right, after the output is written. No check exists
-    /// for some codings: raw AAC of `SAMPLE-AES`, Opus, and pictures whose slices end in the clear.
+    /// The names of the used keys that the clear bytes do not prove right; valid after the output is written. Some codings have
+    /// no check: raw AAC with `SAMPLE-AES`, Opus, and video whose slices end in the clear.
     public var unverifiedKeys: [String] {
         switch work {
         case .payload: payloadEvidence.unverified
@@ -146,7 +146,7 @@ public struct MediaDecryption: Sendable {
 
     /// Whether the output is a transport stream or audio without a container, which no MP4 file is.
     ///
-    /// - Throws: what the reader throws; `wrongKey`.
+    /// - Throws: the errors of the reader; `wrongKey`.
     package func isStream() throws -> Bool {
         switch work {
         case .payload, .copy, .samples: false
@@ -155,7 +155,7 @@ public struct MediaDecryption: Sendable {
         }
     }
 
-    /// How far `progress` counts; nil when that is not known.
+    /// The maximum of `progress`; nil if unknown.
     public var totalLength: Int64? {
         switch work {
         case .payload(let payload, _): payload.clearLength
@@ -169,10 +169,11 @@ public struct MediaDecryption: Sendable {
     /// Writes the output. Blocks.
     ///
     /// - Parameters:
-    ///   - sink: gets it.
-    ///   - progress: gets how much of `totalLength` is done, or of the input where that is nil; it may throw to end the work.
-    /// - Returns: the tracks that the output cannot hold and that are left out: each with the reason, as a lower-case phrase.
-    /// - Throws: what the reader and the sink throw; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
+    ///   - sink: gets the output.
+    ///   - progress: gets how much of `totalLength` is done, or of the input if that is nil; it may throw to end the work.
+    /// - Returns: the tracks that were left out because the output cannot hold them: each with the reason, as a lower-case
+    ///   phrase.
+    /// - Throws: the errors of the reader and the sink; `Malformed`, `wrongKey`, `missingKey`, `unsupported`.
     @discardableResult
     public func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void = { _ in }) throws -> [String] {
         do {

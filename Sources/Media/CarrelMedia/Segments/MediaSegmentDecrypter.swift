@@ -6,11 +6,12 @@ package import CarrelDASH
 package import CarrelHLS
 import CarrelMP4
 
-/// Decrypts one media segment of HLS, DASH or Common Encryption: pieces of any size go in, clear bytes come out as they are known.
+/// Decrypts one media segment of HLS, DASH or Common Encryption incrementally: it takes pieces of any size and writes clear bytes
+/// immediately.
 ///
-/// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH's own segment encryption) come out as they were
-/// before. Samples of fragmented MP4, and of audio without a container, are decrypted where they lie, and the segment keeps its length;
-/// samples of a transport stream are taken out, decrypted and multiplexed again.
+/// Segments that are encrypted as a whole (`AES-128`, `AES-256`, `AES-256-CTR`; DASH segment encryption) are restored exactly.
+/// Samples of fragmented MP4 and of packed audio are decrypted in place, and the segment keeps its length; samples of a transport
+/// stream are extracted, decrypted and multiplexed again.
 ///
 /// ```swift
 /// var decrypter = try await MediaSegmentDecrypter(keyLine, segment: 7, keys: keys)
@@ -18,7 +19,7 @@ import CarrelMP4
 /// try await decrypter.finish(to: &output)
 /// ```
 public struct MediaSegmentDecrypter: ~Copyable {
-    /// Samples whose container is known with the first bytes.
+    /// State until the first bytes identify the container of samples.
     private struct Undecided {
         var method: EncryptionKey.Method
         var key: Secret
@@ -38,7 +39,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// The change of the times of fragments; nil keeps them.
     package var shift: FragmentShift?
 
-    /// The initialization segment in the clear; none where the decrypter was made without one.
+    /// The clear initialization segment; empty if the decrypter was created without one.
     public private(set) var clearInitialization: [UInt8] = []
 
     // MARK: - The key line of a playlist
@@ -46,12 +47,12 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Prepares a segment of an HLS playlist (RFC 8216 §4.3.2.4).
     ///
     /// - Parameters:
-    ///   - key: the key line in force; nil where the segment is in the clear.
-    ///   - number: the media sequence number, which is the initialization vector where the key line has none (§5.2).
-    ///   - initialization: the initialization section in the clear, of fragmented MP4 with encrypted samples.
-    ///   - keys: has the key, by the address or the content id of the key line; a `data:` address is the key itself.
-    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` when the key has another length; `unsupported` when the method is not known;
-    ///   `Malformed` when the initialization section is damaged.
+    ///   - key: the key line in force; nil if the segment is clear.
+    ///   - number: the media sequence number, which is the initialization vector if the key line has none (§5.2).
+    ///   - initialization: the clear initialization section, for fragmented MP4 with encrypted samples.
+    ///   - keys: the key source, called with the address or the content ID of the key line; a `data:` address is the key itself.
+    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` if the key has another length; `unsupported` if the method is unknown;
+    ///   `Malformed` if the initialization section is damaged.
     package init(
         _ key: EncryptionKey?,
         segment number: UInt64,
@@ -96,13 +97,13 @@ public struct MediaSegmentDecrypter: ~Copyable {
 
     // MARK: - The initialization segment of Common Encryption
 
-    /// Prepares segments of Common Encryption or PIFF, by their initialization segment.
+    /// Prepares segments of Common Encryption or PIFF from their initialization segment.
     ///
     /// - Parameters:
     ///   - initialization: the initialization segment.
-    ///   - track: the track that is decrypted; nil for all of them. Samples of others pass as they are.
-    ///   - keys: has the keys, by their ids or by the track. Keys that fragments bring are requested when these come.
-    /// - Throws: `missingKey`, `refusedKey`; `unsupported` when there is no such track, or it has another protection; `Malformed`.
+    ///   - track: the track to decrypt; nil for all. Samples of other tracks pass unchanged.
+    ///   - keys: the key source, called with key IDs or the track. Keys in fragments are requested when the fragments arrive.
+    /// - Throws: `missingKey`, `refusedKey`; `unsupported` if the track does not exist, or has another protection; `Malformed`.
     public init(initialization: [UInt8], track: UInt32? = nil, keys: some ContentKeySource) async throws {
         source = keys
         let file = try MP4File(BytesReader(initialization))
@@ -123,7 +124,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         Set(tracks.filter { $0.entries.contains { $0.protection != nil } }.map(\.id))
     }
 
-    /// An initialization segment that says that these tracks are clear.
+    /// An initialization segment that declares these tracks clear.
     private static func clear(_ initialization: [UInt8], tracks: Set<UInt32>) throws -> [UInt8] {
         guard !tracks.isEmpty else { return initialization }
         var bytes = initialization
@@ -143,21 +144,22 @@ public struct MediaSegmentDecrypter: ~Copyable {
 
     private static let dashCipher = "urn:mpeg:dash:sea:aes128-cbc:2013"
 
-    /// Whether the cipher of an MPD's segment encryption is one that Carrel decrypts.
+    /// Whether Carrel supports the cipher of an MPD's segment encryption.
     package static func isSupported(_ encryption: MPDSegmentEncryption?) -> Bool {
         guard let scheme = encryption?.scheme else { return true }
         return scheme.lowercased() == dashCipher
     }
 
-    /// Prepares a segment that is encrypted as a whole, as an MPD says (ISO/IEC 23009-4).
+    /// Prepares a segment that is encrypted as a whole, as declared in an MPD (ISO/IEC 23009-4).
     ///
     /// - Parameters:
     ///   - encryption: the MPD's segment encryption.
-    ///   - index: the segment's place in its representation, from zero; that of an initialization segment is zero.
-    ///   - values: of the segment, for the template of the key's address; its number is the initialization vector where the MPD has none.
-    ///   - url: address of the MPD, which the key's is resolved against.
-    ///   - keys: has the key, by its address.
-    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`; `unsupported` when the cipher is not AES-128-CBC.
+    ///   - index: the index of the segment in its representation, from zero; zero for an initialization segment.
+    ///   - values: the values of the segment for the template of the key's address; its number is the initialization vector if
+    ///     the MPD has none.
+    ///   - url: the address of the MPD, against which the key's address is resolved.
+    ///   - keys: the key source, called with the address.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`; `unsupported` if the cipher is not AES-128-CBC.
     package init(
         _ encryption: MPDSegmentEncryption,
         segment index: Int,
@@ -196,7 +198,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets clear bytes.
-    /// - Throws: what the sink throws; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
+    /// - Throws: the errors of the sink; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
     public mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
         if undecided != nil {
             undecided?.head.append(copying: piece)
@@ -212,7 +214,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter sink: gets the last clear bytes.
-    /// - Throws: what the sink throws; `wrongKey` when the padding is wrong; `Malformed` when the segment is cut off.
+    /// - Throws: the errors of the sink; `wrongKey` if the padding is wrong; `Malformed` if the segment is truncated.
     public mutating func finish(to sink: inout some MediaSink) async throws {
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")

@@ -5,9 +5,10 @@ import CarrelBytes
 import CarrelHLS
 import CarrelTS
 
-/// Writes segments of clear audio without a container (RFC 8216 §3.4) as one transport stream.
+/// Writes segments of clear packed audio (RFC 8216 §3.4) as one transport stream.
 ///
-/// The tag at the beginning of a segment gives the time of its first frame. Without a tag, a segment continues the segment before it.
+/// The tag at the beginning of a segment contains the time of its first frame. Without a tag, a segment continues the previous
+/// one.
 struct PackedAudioRemux: ~Copyable {
     private var muxer: TransportStreamMuxer?
     private var packets = PacketBuffer()

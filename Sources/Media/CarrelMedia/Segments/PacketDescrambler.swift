@@ -4,10 +4,10 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelTS
 
-/// Descrambles a transport stream in pieces of any size as they arrive (DVB-CISSA), and asks for the keys that it names on its way.
+/// Descrambles a transport stream in pieces of any size as they arrive (DVB-CISSA), and requests the keys that it names.
 package struct PacketDescrambler: ~Copyable {
     private var descrambler = TransportStreamDescrambler()
-    /// Bytes that are not written yet: part of a packet, or packets whose section goes on.
+    /// Bytes not written yet: a partial packet, or packets with an incomplete section.
     private var held: [UInt8] = []
     private var position: Int64 = 0
 
@@ -21,8 +21,8 @@ package struct PacketDescrambler: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the stream.
     ///   - sink: gets whole clear packets.
-    ///   - source: has the keys.
-    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; what the sink throws.
+    ///   - source: the key source.
+    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; the errors of the sink.
     package mutating func write(_ piece: RawSpan, to sink: inout some MediaSink, keys source: some ContentKeySource) async throws
     {
         held.append(copying: piece)
@@ -55,8 +55,8 @@ package struct PacketDescrambler: ~Copyable {
     ///
     /// - Parameters:
     ///   - sink: gets the last packets.
-    ///   - source: has the keys.
-    /// - Throws: `Malformed` when the last packet is cut off; what the sink throws.
+    ///   - source: the key source.
+    /// - Throws: `Malformed` if the last packet is truncated; the errors of the sink.
     package mutating func finish(to sink: inout some MediaSink, keys source: some ContentKeySource) async throws {
         guard held.count % 188 == 0 else { throw Malformed("packet is cut off", at: Int(clamping: position) + held.count) }
         if !held.isEmpty { try sink.write(held.rawSpan) }

@@ -5,11 +5,11 @@ import CarrelCrypto
 import CarrelHLS
 import CarrelMP4
 
-/// Writes the clear segments of a playlist one after the other.
+/// Writes the clear segments of a playlist, concatenated.
 ///
-/// Segments that are encrypted as a whole are decrypted as they are, whatever they hold. Samples of transport streams (`SAMPLE-AES`) are
-/// decrypted and multiplexed again; samples of fragmented MP4 (`cbcs`, and `cenc` with `SAMPLE-AES-CTR`) and of packed audio are decrypted
-/// in their places. For a transport stream, packed audio is multiplexed too.
+/// Segments that are encrypted as a whole are decrypted without regard to their contents. Samples of transport streams
+/// (`SAMPLE-AES`) are decrypted and multiplexed again; samples of fragmented MP4 (`cbcs`, and `cenc` with `SAMPLE-AES-CTR`) and
+/// of packed audio are decrypted in place. For a transport stream, packed audio is multiplexed too.
 struct PlaylistDecryption: ~Copyable {
     typealias Container = ClearHead.Content
 
@@ -51,7 +51,7 @@ struct PlaylistDecryption: ~Copyable {
                 )
             }
             let samples = Self.sampleKey(segment)
-            // the same movie may be named again behind another key line
+            // the same movie may be named again after another key line
             let isNew =
                 segment.initialization?.path != initialization?.path || segment.initialization?.range != initialization?.range
             if isNew { try endFragments(to: &sink) }
@@ -107,7 +107,7 @@ struct PlaylistDecryption: ~Copyable {
         try PlaylistSegments.range(part, of: try LocalFile(part.path)).isEmpty
     }
 
-    /// The key line of a segment whose samples are encrypted; nil of others.
+    /// The key line of a segment with encrypted samples; nil for other segments.
     private static func sampleKey(_ segment: PlaylistSegments.Segment) -> EncryptionKey? {
         guard let key = segment.media.key, key.method == .sampleAES || key.method == .sampleAESCTR else { return nil }
         return key

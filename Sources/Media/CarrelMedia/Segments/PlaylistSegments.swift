@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelHLS
 import CarrelMP4
 
-/// The segments of a media playlist on this machine, with their keys, and their clear bytes one behind the other.
+/// The segments of a local media playlist, with their keys, and their clear bytes, concatenated.
 package struct PlaylistSegments: Sendable {
     /// A part of a file, and its encryption.
     struct Part: Sendable, Hashable {
@@ -15,7 +15,7 @@ package struct PlaylistSegments: Sendable {
         var iv = AESBlock(high: 0, low: 0)
     }
 
-    /// A segment behind its initialization section, where it has one.
+    /// A segment after its initialization section, if it has one.
     struct Segment: Sendable {
         var media: Part
         var initialization: Part?
@@ -23,12 +23,12 @@ package struct PlaylistSegments: Sendable {
 
     let segments: [Segment]
     private var keys: [String: ContentKeyGrant] = [:]
-    /// The keys of fragments whose key lines name no address of one, by the ids in the fragments.
+    /// The keys of fragments whose key lines have no key address, by the IDs in the fragments.
     private(set) var fragmentKeys = ContentKeys()
     /// Whether the ids of all fragments have keys, so that no address of one is read.
     private var fragmentsHaveKeys = false
 
-    /// The keys that were used, and what the clear bytes have shown of them.
+    /// The keys that were used, with the evidence from the clear bytes.
     var evidence: KeyEvidence { fragmentKeys.evidence }
 
     /// Bytes of a playlist, at most.
@@ -42,12 +42,13 @@ package struct PlaylistSegments: Sendable {
         return head.rawSpan.matches("#EXTM3U", at: 0) || head.starts(with: [0xef, 0xbb, 0xbf, 0x23, 0x45, 0x58, 0x54])
     }
 
-    /// Reads a playlist and asks for the keys of its segments: first the source, then a `data:` address, then a file beside the playlist.
+    /// Reads a playlist and requests the keys of its segments: from the source, a `data:` address, or a file next to the
+    /// playlist, in this order.
     ///
     /// - Parameters:
-    ///   - file: the playlist; it may name files below its own folder alone.
-    ///   - source: who has the keys, by their addresses as the playlist writes them.
-    /// - Throws: `unsupported` when the playlist names other playlists, remote files, or keys of another format; `missingKey`,
+    ///   - file: the playlist; it may only name files in its folder or below.
+    ///   - source: the key source, called with addresses verbatim from the playlist.
+    /// - Throws: `unsupported` if the playlist names other playlists, remote files, or keys of another format; `missingKey`,
     ///   `refusedKey`; `Malformed`.
     init(_ file: LocalFile, from source: some ContentKeySource) async throws {
         let playlist = try Self.playlist(file)
@@ -98,10 +99,10 @@ package struct PlaylistSegments: Sendable {
         (key.method == .sampleAES || key.method == .sampleAESCTR) && key.keyFormat != nil && key.keyFormat != "identity"
     }
 
-    /// Reads through fragments whose samples are encrypted, and asks for their keys by their ids. Where a key line gives the address of a
-    /// key, the ids need not be known: some packagers write an id there, others the key.
+    /// Reads fragments with encrypted samples and requests their keys by ID. If a key line gives the address of a key, the IDs
+    /// need not be known: some packagers write an ID there, others the key.
     ///
-    /// Some packagers write no key line for `cenc` at all: the movie says how its samples are encrypted.
+    /// Some packagers write no key line for `cenc`: the movie declares how its samples are encrypted.
     private mutating func resolveFragmentKeys(from source: some ContentKeySource) async throws {
         var current: Part?
         var reader = FragmentReader()
@@ -161,7 +162,7 @@ package struct PlaylistSegments: Sendable {
         }
     }
 
-    /// The key that is used: one whose address gives its bytes.
+    /// The key to use: one whose address leads to its bytes.
     private static func key(of keys: [EncryptionKey]) throws(MediaError) -> EncryptionKey? {
         guard let first = keys.first else { return nil }
         if let key = keys.first(where: { $0.keyFormat == nil || $0.keyFormat == "identity" }) { return key }
@@ -224,7 +225,7 @@ package struct PlaylistSegments: Sendable {
         return grant.key
     }
 
-    /// The segments as one stream, where they are packets of a transport stream and no key line speaks of them; else nil.
+    /// The segments as one stream if they are transport stream packets without a key line; otherwise nil.
     func transportStream() throws -> JoinedFiles? {
         var ranges: [(path: String, range: Range<Int64>)] = []
         for segment in segments {

@@ -18,9 +18,9 @@ package struct ScrambledStream: Sendable {
 
     private let reader: any ByteReader & Sendable
     private var changes: [KeyChange] = []
-    /// The grants that set terms, each with what it is for.
+    /// The grants with terms, each with its purpose.
     private var terms: [(words: String, grant: ContentKeyGrant)] = []
-    /// The keys that were used, and what the clear packets have shown of them.
+    /// The keys that were used, with the evidence from the clear packets.
     let evidence = KeyEvidence()
 
     private static let blockLength = Int64(TransportStream.packetLength) * 4096
@@ -37,12 +37,12 @@ package struct ScrambledStream: Sendable {
     /// Bytes of the stream.
     var length: Int64 { reader.length }
 
-    /// Goes through the stream and asks for its keys: by the ids of its key messages, by their content id, or where it has none as
-    /// tracks 0 (even) and 1 (odd).
+    /// Scans the stream and requests its keys: by the IDs in its key messages, by their content ID or, without one, as tracks 0
+    /// (even) and 1 (odd).
     ///
     /// - Parameters:
     ///   - reader: the stream.
-    ///   - source: who has the keys.
+    ///   - source: the key source.
     /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream.
     init?(_ reader: any ByteReader & Sendable, from source: some ContentKeySource) async throws {
         self.reader = reader
@@ -76,15 +76,15 @@ package struct ScrambledStream: Sendable {
         for (words, grant) in terms { try grant.checkPlainOutput(words, at: now) }
     }
 
-    /// Writes the clear stream, whose map no longer speaks of scrambling: null packets take the place of key messages, so that every other
+    /// Writes the clear stream, whose map no longer mentions scrambling: null packets replace key messages, so that every other
     /// packet keeps its offset.
     ///
-    /// - Throws: `wrongKey` when no unit begins where one must; what the reader and the sink throw.
+    /// - Throws: `wrongKey` if no unit begins at a required position; the errors of the reader and the sink.
     func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         var descrambler = TransportStreamDescrambler()
         var next = 0
         var at: Int64 = 0
-        // packets from one with a section of the map that the next block ends
+        // packets from the beginning of a map section that ends in the next block
         var held: [UInt8] = []
         var digests: [KeyParity: [UInt8]] = [:]
         var verified: Set<KeyParity> = []

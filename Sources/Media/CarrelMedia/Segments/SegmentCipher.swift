@@ -4,19 +4,19 @@ import CarrelBytes
 package import CarrelCrypto
 package import CarrelHLS
 
-/// Decrypts the bytes of one media segment that is encrypted as a whole: `AES-128`, `AES-256`, `AES-256-CTR` (RFC 8216 §4.3.2.4), and
-/// the segments of DASH (ISO/IEC 23009-4).
+/// Decrypts the bytes of one media segment that is encrypted as a whole: `AES-128`, `AES-256`, `AES-256-CTR` (RFC 8216 §4.3.2.4),
+/// and DASH segment encryption (ISO/IEC 23009-4).
 ///
-/// Pieces of any size go in; clear bytes come out as they are known, the last with `finish`, which checks the padding.
+/// It takes pieces of any size and returns clear bytes immediately; `finish` returns the last ones and checks the padding.
 package struct SegmentCipher: ~Copyable {
     private var chained: AESCBCDecryptor?
     private var counter: AESStream?
 
     /// - Parameters:
-    ///   - method: how segments are encrypted.
-    ///   - key: 16 bytes, or 32 where the method says so.
-    ///   - iv: of this segment.
-    /// - Throws: `unsupported` when the method encrypts no segments as a whole; `wrongKey` when the key has another length.
+    ///   - method: the encryption method of segments.
+    ///   - key: 16 bytes, or 32 for methods with 256-bit keys.
+    ///   - iv: the initialization vector of this segment.
+    /// - Throws: `unsupported` if the method does not encrypt segments as a whole; `wrongKey` if the key has another length.
     package init(_ method: EncryptionKey.Method, key: Secret, iv: AESBlock) throws(MediaError) {
         let length = method == .aes128 ? 16 : 32
         guard method == .aes128 || method == .aes256 || method == .aes256CTR else {
@@ -42,7 +42,7 @@ package struct SegmentCipher: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - out: gets clear bytes appended.
-    /// - Throws: when the cipher fails.
+    /// - Throws: if the cipher fails.
     package mutating func decrypt(_ piece: RawSpan, into out: inout [UInt8]) throws(MediaError) {
         if counter != nil {
             let start = out.count
@@ -65,7 +65,7 @@ package struct SegmentCipher: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter out: gets the last clear bytes appended.
-    /// - Throws: `wrongKey` when the padding is wrong; `malformed` when the segment is not whole blocks.
+    /// - Throws: `wrongKey` if the padding is wrong; `malformed` if the segment is not whole blocks.
     package mutating func finish(into out: inout [UInt8]) throws(MediaError) {
         guard let chained = chained.take() else { return }
         do throws(CryptoError) {

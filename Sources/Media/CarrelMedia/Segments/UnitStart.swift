@@ -24,9 +24,9 @@ struct UnitStart {
     /// Checks the packet after its descrambling.
     ///
     /// - Parameters:
-    ///   - bytes: hold the packet.
-    ///   - sections: the streams of sections in the map.
-    /// - Returns: whether a unit was found, which no other key gives; false where the packet does not tell.
+    ///   - bytes: the packet.
+    ///   - sections: the section streams in the map.
+    /// - Returns: whether it contains a unit that only the right key produces; false if the packet proves nothing.
     /// - Throws: `wrongKey`.
     func check(_ bytes: RawSpan, sections: Set<UInt16>) throws(MediaError) -> Bool {
         let hasAdaptation = bytes.u8(at: offset + 3) & 0x20 != 0

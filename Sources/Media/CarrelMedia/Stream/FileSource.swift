@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelMP4
 package import CarrelThreads
 
-/// A file on this machine as a source. Reading blocks, and runs on threads of its own.
+/// A local file as a source. Reading blocks, and runs on dedicated threads.
 public final class FileSource: MediaSource {
     private let file: Locked<LocalFile?>
     private let contentType: String?
@@ -26,7 +27,7 @@ public final class FileSource: MediaSource {
     /// - Parameters:
     ///   - path: a regular file.
     ///   - contentType: its media type.
-    /// - Throws: `media.unavailable` when it cannot be opened.
+    /// - Throws: `media.unavailable` if it cannot be opened.
     public convenience init(path: String, contentType: String? = nil) async throws {
         let file = try await Self.threads.run { try LocalFile(path) }
         self.init(file, contentType: contentType, threads: Self.threads)

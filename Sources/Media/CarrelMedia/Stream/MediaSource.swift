@@ -5,17 +5,17 @@ public protocol MediaSource: Sendable {
     /// Prepares reading.
     ///
     /// - Returns: the length and the type of the bytes.
-    /// - Throws: `media.unavailable`, or what the client throws.
+    /// - Throws: `media.unavailable`, or the errors of the client.
     func open() async throws -> MediaSourceInformation
 
     /// Reads bytes. Several tasks may read concurrently.
     ///
     /// - Parameter range: inside the length that `open` returned.
     /// - Returns: all of them.
-    /// - Throws: `media.unavailable`, or what the client throws.
+    /// - Throws: `media.unavailable`, or the errors of the client.
     func read(_ range: Range<Int64>) async throws -> [UInt8]
 
-    /// Gives back what reading holds. No call follows.
+    /// Releases the resources for reading. No call follows.
     func close() async
 }
 
@@ -23,12 +23,14 @@ public protocol MediaSource: Sendable {
 public struct MediaSourceInformation: Sendable, Hashable {
     /// Bytes in all.
     public var length: Int64
-    /// The media type of the encrypted bytes, where the source knows it.
+    /// The media type of the encrypted bytes, if the source knows it.
     public var contentType: String?
 
+    /// Creates the information of a source.
+    ///
     /// - Parameters:
-    ///   - length: bytes in all.
-    ///   - contentType: the media type, where the source knows it.
+    ///   - length: the total length in bytes.
+    ///   - contentType: the media type, if the source knows it.
     public init(length: Int64, contentType: String? = nil) {
         self.length = length
         self.contentType = contentType
@@ -40,6 +42,8 @@ public struct MemorySource: MediaSource {
     private let bytes: [UInt8]
     private let contentType: String?
 
+    /// Creates a source from bytes.
+    ///
     /// - Parameters:
     ///   - bytes: all of them.
     ///   - contentType: their media type.

@@ -6,8 +6,8 @@ package import CarrelDCF
 
 /// The clear bytes of content that is encrypted as a whole, read in order or from any place.
 ///
-/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in CBC,
-/// and at the position's counter in CTR.
+/// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in
+/// CBC, and at the position's counter in CTR.
 ///
 /// ```swift
 /// let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
@@ -34,7 +34,7 @@ public actor MediaStream {
     public struct RawFormat: Sendable, Hashable {
         /// The name of the key.
         public var key: ContentKeyName
-        /// The initialization vector or the first counter block; nil when it is the first 16 bytes.
+        /// The initialization vector or the first counter block; nil if it is the first 16 bytes.
         package var iv: AESBlock?
         /// How far the counter carries.
         package var counterWidth: EncryptedPayload.CounterWidth
@@ -45,8 +45,8 @@ public actor MediaStream {
 
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - iv: the initialization vector or the first counter block; nil when it is the first 16 bytes.
-        ///   - counterWidth: how far the counter carries.
+        ///   - iv: the initialization vector or the first counter block; nil if it is the first 16 bytes.
+        ///   - counterWidth: the width of the counter.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
         package init(
@@ -63,12 +63,14 @@ public actor MediaStream {
             self.contentType = contentType
         }
 
+        /// Creates a format with a key in the memory of an app.
+        ///
         /// - Parameters:
         ///   - key: the name of the key.
-        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil when it is the first 16 bytes of the stream.
+        ///   - initializationVector: 16 bytes, the first counter block in CTR; nil if it is the first 16 bytes of the stream.
         ///   - clearLength: bytes in the clear; nil for as many as there are.
         ///   - contentType: the media type of the clear bytes.
-        /// - Throws: `media.malformed` when the initialization vector has another length.
+        /// - Throws: `media.malformed` if the initialization vector has another length.
         public init(
             key: ContentKeyName,
             initializationVector: [UInt8]?,
@@ -88,15 +90,15 @@ public actor MediaStream {
 
     /// Bytes in the clear.
     public nonisolated let size: Int64
-    /// The media type of the clear bytes, where it is known.
+    /// The media type of the clear bytes, if known.
     public nonisolated let contentType: String?
-    /// The headers of a DCF's object; nil of other kinds.
+    /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
 
     private let source: any MediaSource
     private let payload: EncryptedPayload
     private let clock: any WallClock
-    /// Nil once the stream is closed, and of content that is not encrypted.
+    /// The key; nil after the stream was closed, and for clear content.
     private var grant: ContentKeyGrant?
     private var position: Int64 = 0
     private var isClosed = false
@@ -121,16 +123,16 @@ public actor MediaStream {
         size = payload.clearLength ?? 0
     }
 
-    /// Opens a source, reads its headers and asks for the key.
+    /// Opens a source, reads its headers and requests the key.
     ///
     /// - Parameters:
-    ///   - source: the encrypted bytes; closed when this fails.
+    ///   - source: the encrypted bytes; closed on failure.
     ///   - kind: their format.
-    ///   - keys: has the key. Of a DCF, whose bytes leave as a plain stream, it must relax the controls of the output.
-    ///   - clock: decides whether the key has ended.
+    ///   - keys: the key source. For a DCF, whose bytes leave as a plain stream, the key must relax the output controls.
+    ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
-    /// - Throws: what the source throws; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.unsupported` when the file has no such object; `Malformed` with the fault and its place.
+    /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
+    ///   `media.output-control`; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -233,11 +235,11 @@ public actor MediaStream {
     /// - Parameter offset: from 0 to ``size``; a place beyond them becomes the next of these.
     public func seek(to offset: Int64) { position = min(max(0, offset), size) }
 
-    /// Reads the next bytes and moves the position behind them.
+    /// Reads the next bytes and advances the position.
     ///
-    /// - Parameter count: bytes at most; more than 16 MiB are cut to that.
-    /// - Returns: as many as there are up to `count`; none at the end.
-    /// - Throws: as ``read(_:)``; the position stays where it was before a failed read.
+    /// - Parameter count: maximum number of bytes; values above 16 MiB are reduced to that.
+    /// - Returns: the available bytes, up to `count`; empty at the end.
+    /// - Throws: as ``read(_:)``; a failed read does not move the position.
     public func read(upTo count: Int) async throws -> [UInt8] {
         let start = position
         let range = start..<start + min(size - start, Int64(min(max(0, count), Self.readLimit)))
@@ -251,12 +253,12 @@ public actor MediaStream {
         }
     }
 
-    /// Reads a range, wherever the position is.
+    /// Reads a range, independently of the position.
     ///
-    /// - Parameter range: of the clear bytes; what does not exist of it is left out, and what is longer than 16 MiB.
+    /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: what the source throws; `media.closed`, `media.expired-key`; `Malformed` when the padding at the end is wrong: another
-    ///   key, or altered bytes.
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
@@ -279,7 +281,7 @@ public actor MediaStream {
 
 /// Reads the headers of a DCF from a source.
 private enum SourceScan {
-    /// Bytes of one read: boxes are small and lie side by side.
+    /// Size of one read in bytes: boxes are small and adjacent.
     private static let window: Int64 = 1 << 14
 
     static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {

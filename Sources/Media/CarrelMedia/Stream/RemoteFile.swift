@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelMP4
 import CarrelThreads
 
-/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it is
-/// small and the server has no ranges.
+/// A file of an HTTP server, read by byte ranges (RFC 9110 §14) with a small cache of blocks; never loaded as a whole, unless it
+/// is small and the server has no ranges.
 ///
 /// Reading waits for the server: only on threads that may block, never on those that run tasks.
 package final class RemoteFile: ByteReader, Sendable {
@@ -44,41 +44,40 @@ package final class RemoteFile: ByteReader, Sendable {
     }
 
     private let url: String
-    private let client: any MediaHTTPClient
-    /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
-    private let validator: String?
+    private let resource: RangedResource
     /// All bytes, where the server has no ranges.
     private let whole: [UInt8]?
     private let cache: Locked<Cache>
 
     package let length: Int64
 
+    /// The error for a request that fails.
+    private static func failure(_ url: String, _ what: String) -> MediaError {
+        MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)): \(what)")
+    }
+
     /// Opens a file: requests its first block.
     ///
     /// - Parameters:
     ///   - url: absolute.
     ///   - client: sends the requests.
-    /// - Throws: `unavailable` when the server has no such file; `noRanges` when it serves no ranges of a file of more than 1 MiB; what
-    ///   the client throws.
+    /// - Throws: `unavailable` if the server has no such file; `noRanges` if it serves no ranges of a file of more than 1 MiB;
+    ///   the errors of the client.
     package init(_ url: String, client: some MediaHTTPClient) async throws {
-        let response = try await Self.request(url, 0..<Self.blockLength, limit: Self.wholeLimit, validator: nil, client)
-        self.url = url
-        self.client = client
+        var resource = RangedResource(url, client, changed: Self.failure(url, "the file has changed while it was read"))
+        let response = try await resource.request(0..<Self.blockLength, limit: Self.wholeLimit)
         var cache = Cache()
         cache.received = Int64(response.body.count)
         if response.status == 200 {
-            guard response.body.count <= Self.wholeLimit else { throw Self.noRanges(url) }
-            (whole, length, validator) = (response.body, Int64(response.body.count), nil)
-        } else if response.status == 416, HTTPSource.totalLength(response.field("Content-Range")) == 0 {
-            // an empty resource has no ranges
-            (whole, length, validator) = ([], 0, nil)
+            guard response.body.count <= Self.wholeLimit else { throw resource.noRanges }
+            (whole, length) = (response.body, Int64(response.body.count))
         } else {
-            let (range, length) = try Self.partial(response, url)
-            guard range == 0..<min(length, Self.blockLength) else { throw Self.otherRange(url) }
-            let tag = response.field("ETag").flatMap { $0.hasPrefix("\"") ? $0 : nil }
-            (whole, self.length, validator) = (nil, length, tag ?? response.field("Last-Modified"))
-            cache.add(0, response.body)
+            let head = try resource.open(with: response, requested: Self.blockLength)
+            (whole, length) = (nil, resource.length)
+            cache.add(0, head)
         }
+        self.resource = resource
+        self.url = url
         self.cache = Locked(cache)
     }
 
@@ -102,7 +101,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return bytes
     }
 
-    /// A block; those behind it up to `last` that are missing too come with it.
+    /// Returns a block, and loads missing blocks after it, up to `last`, in the same request.
     private func block(_ number: Int64, upTo last: Int64) throws -> [UInt8] {
         if let block = cache.withLock({ $0.block(number) }) { return block }
         let end = cache.withLock { cache in
@@ -115,7 +114,7 @@ package final class RemoteFile: ByteReader, Sendable {
         return cache.withLock { cache in
             cache.received += Int64(bytes.count)
             var first: [UInt8] = []
-            // backwards, so that the first stays longest
+            // in reverse order, so that the first block is evicted last
             for place in stride(from: end - 1, through: number, by: -1) {
                 let start = Int((place - number) * Self.blockLength)
                 first = Array(bytes[start..<min(bytes.count, start + Int(Self.blockLength))])
@@ -127,56 +126,9 @@ package final class RemoteFile: ByteReader, Sendable {
 
     /// Requests a range, and waits for it; the end of the work that reads ends the request.
     private func load(_ range: Range<Int64>) throws -> [UInt8] {
-        guard let bytes = try BlockingWork.wait(for: { try await self.fetch(range) }) else {
+        guard let bytes = try BlockingWork.wait(for: { [resource] in try await resource.read(range) }) else {
             throw Self.failure(url, "there are too many open files")
         }
         return bytes
-    }
-
-    private func fetch(_ range: Range<Int64>) async throws -> [UInt8] {
-        let response = try await Self.request(url, range, limit: range.count, validator: validator, client)
-        guard response.status != 200 || validator == nil else {
-            throw Self.failure(url, "the file has changed while it was read")
-        }
-        let (got, length) = try Self.partial(response, url)
-        guard length == self.length else { throw Self.failure(url, "the file has changed while it was read") }
-        guard got == range else { throw Self.otherRange(url) }
-        return response.body
-    }
-
-    private static func request(
-        _ url: String,
-        _ range: Range<Int64>,
-        limit: Int,
-        validator: String?,
-        _ client: any MediaHTTPClient
-    ) async throws -> MediaHTTPResponse {
-        var fields = [MediaHTTPField("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
-        // a range of compressed bytes would not be one of the file
-        fields.append(MediaHTTPField("Accept-Encoding", "identity"))
-        if let validator { fields.append(MediaHTTPField("If-Range", validator)) }
-        return try await client.get(url, fields: fields, limit: limit)
-    }
-
-    /// The range and the length of a partial response, whose body has that many bytes.
-    private static func partial(_ response: MediaHTTPResponse, _ url: String) throws(MediaError) -> (Range<Int64>, Int64) {
-        guard response.status != 200 else { throw noRanges(url) }
-        guard response.status == 206 else { throw failure(url, "the server returned status \(response.status)") }
-        guard let text = response.field("Content-Range"), let length = HTTPSource.totalLength(text),
-            let range = HTTPSource.range(text), range.upperBound <= length, range.count == response.body.count
-        else { throw otherRange(url) }
-        return (range, length)
-    }
-
-    private static func failure(_ url: String, _ what: String) -> MediaError {
-        MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)): \(what)")
-    }
-
-    private static func noRanges(_ url: String) -> MediaError {
-        MediaError(.noRanges, "\(KeyAddress.withoutSecrets(url)): the server does not serve byte ranges")
-    }
-
-    private static func otherRange(_ url: String) -> MediaError {
-        failure(url, "the server returned another range than requested")
     }
 }

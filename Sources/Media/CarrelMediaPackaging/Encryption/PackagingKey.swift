@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelCrypto
 package import CarrelMP4
 

@@ -10,9 +10,9 @@ package struct PackagingKeys: Sendable {
     private var common: [PackagingKey] = []
     private var typed: [PackagedTrack.Kind: [PackagingKey]] = [:]
 
-    /// The keys of pictures: those given for them, or else those for all tracks.
+    /// The video keys, or the keys for all tracks.
     package var video: [PackagingKey] { typed[.video] ?? common }
-    /// The keys of audio tracks: those given for them, or else those for all tracks.
+    /// The audio keys, or the keys for all tracks.
     package var audio: [PackagingKey] { typed[.audio] ?? common }
 
     package init() {}
@@ -22,9 +22,9 @@ package struct PackagingKeys: Sendable {
 
     /// Adds a key.
     ///
-    /// - Parameter text: `[video=|audio=]ID:KEY`; `ID` and `KEY` are 32 hexadecimal digits each, dashes in `ID` are passed over. A key
-    ///   without a type is for all tracks that have none of their type.
-    /// - Throws: `badKey` with what is wrong, without the key.
+    /// - Parameter text: `[video=|audio=]ID:KEY`; `ID` and `KEY` are 32 hexadecimal digits each, dashes in `ID` are passed over.
+    ///   A key without a type is for all tracks that have none of their type.
+    /// - Throws: `badKey` with the fault, without the key.
     package mutating func add(_ text: some StringProtocol) throws(MediaError) {
         var type: PackagedTrack.Kind?
         var rest = Substring(text)
@@ -43,7 +43,7 @@ package struct PackagingKeys: Sendable {
         guard let bytes = Hex.decode(rest[rest.index(after: colon)...]), bytes.count == 16,
             let key = try? PackagingKey(id: id, key: Secret(bytes))
         else { throw MediaError(.badKey, "the key behind the id is not 32 hexadecimal digits") }
-        // no message repeats an id: where the halves of a line changed places it is the key
+        // messages never contain an ID: if the two halves of a line were swapped, it is the key
         for other in common + typed.values.joined() where (other.id == id) && other.key != key.key {
             throw MediaError(.badKey, "the id is given for two keys")
         }

@@ -10,7 +10,7 @@ package struct SampleLayout: Sendable {
     private enum Coding: Sendable {
         /// All of it.
         case whole
-        /// The data of slices; everything else stays clear.
+        /// Slice data; everything else stays clear.
         case slices(SliceHeaderReader, lengthSize: Int)
     }
     private var coding: Coding
@@ -19,7 +19,7 @@ package struct SampleLayout: Sendable {
     /// - Parameters:
     ///   - entry: the track's description.
     ///   - scheme: the scheme.
-    /// - Throws: `Malformed` when the decoder configuration is damaged; `unsupported` when the coding cannot be encrypted.
+    /// - Throws: `Malformed` if the decoder configuration is damaged; `unsupported` if the coding cannot be encrypted.
     package init(_ entry: SampleEntry, scheme: CommonEncryptionScheme) throws {
         self.scheme = scheme
         switch entry.format {
@@ -47,15 +47,15 @@ package struct SampleLayout: Sendable {
     /// Whether samples are in parts.
     package var hasSubsamples: Bool { isPicture || scheme == .cens }
 
-    /// Finds the parts of a sample.
+    /// Finds the encrypted parts of a sample.
     ///
     /// - Parameters:
-    ///   - sample: all its bytes, clear.
-    ///   - encryption: gets the parts; none where all of the sample is encrypted.
-    /// - Throws: `Malformed` with the byte of the sample.
+    ///   - sample: the whole clear sample.
+    ///   - encryption: gets the subsamples; empty if the whole sample is encrypted.
+    /// - Throws: `Malformed` with the offset in the sample.
     package mutating func read(_ sample: RawSpan, into encryption: inout SampleEncryption) throws(Malformed) {
         guard case .slices(var headers, let lengthSize) = coding else {
-            // programs disagree whether `cens` encrypts the last part of an audio block: said in parts there is no doubt
+            // implementations disagree whether `cens` encrypts a final partial audio block: subsamples make it unambiguous
             let rest = sample.byteCount % 16
             if scheme == .cens { encryption.append(clear: rest, protected: sample.byteCount - rest) }
             return

@@ -5,11 +5,11 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelMP4
 
-/// Encrypts the samples of one track where they lie, one key after the other.
+/// Encrypts the samples of one track in place, key after key.
 ///
-/// The schemes `cenc`, `cens` and `cbc1` give every sample its own vector. `cbcs` has one vector for a track under a key, as its
-/// definition demands (ISO/IEC 23001-7 §10.4.1: "constant IVs shall be used") and as players expect; tracks and periods of keys never
-/// share one. Pictures of `cbcs` and `cens` have the pattern 1:9, sound has every block.
+/// The schemes `cenc`, `cens` and `cbc1` have one initialization vector per sample. `cbcs` has one for a track under a key, as
+/// the scheme requires (ISO/IEC 23001-7 §10.4.1: "constant IVs shall be used") and players expect; tracks and key periods never
+/// share one. Video in `cbcs` and `cens` has the pattern 1:9, audio is fully encrypted.
 package final class TrackEncrypter {
     /// The scheme.
     package let scheme: CommonEncryptionScheme
@@ -25,8 +25,8 @@ package final class TrackEncrypter {
     /// - Parameters:
     ///   - entry: the description of the samples.
     ///   - scheme: the scheme.
-    ///   - key: the key to begin with.
-    ///   - vectors: gives the vectors.
+    ///   - key: the first key.
+    ///   - vectors: the source of initialization vectors.
     /// - Throws: `unsupported`, `Malformed`, `CryptoError`.
     package init(
         _ entry: SampleEntry,
@@ -73,11 +73,11 @@ package final class TrackEncrypter {
     /// Encrypts a sample.
     ///
     /// - Parameters:
-    ///   - bytes: holds it.
-    ///   - range: which bytes are the sample. Traps when it does not lie in `bytes`.
-    ///   - vectors: gives the vector.
+    ///   - bytes: the buffer with the sample.
+    ///   - range: the range of the sample. Traps if it is not within `bytes`.
+    ///   - vectors: the source of initialization vectors.
     ///   - protection: gets the entry of the sample.
-    /// - Throws: `Malformed` with the byte of the sample.
+    /// - Throws: `Malformed` with the offset in the sample.
     package func encrypt(
         _ bytes: inout MutableRawSpan,
         in range: Range<Int>,

@@ -3,11 +3,12 @@
 import CarrelBytes
 package import CarrelCrypto
 
-/// Initialization vectors for everything that one package encrypts: no two under one key are alike, whatever the track.
+/// Initialization vectors for a whole package: unique for each key, whatever the track.
 ///
-/// Each key has a counter of 64 bits that begins at a random number, and every track that has the key takes its vectors from that
-/// counter. So vectors differ by construction, not by chance, and two packages under one key do not begin alike. In counter mode the
-/// number is the high half of the counter block and the low half counts the blocks of the sample from 0 (ISO/IEC 23001-7 §9.2).
+/// Each key has a 64-bit counter that begins at a random number, and every track with the key takes its vectors from that
+/// counter. So vectors are distinct by construction, and two packages with one key start with different vectors. In counter mode,
+/// the number is the high half of the counter block, and the low half counts the blocks of the sample from 0 (ISO/IEC 23001-7
+/// §9.2).
 package struct VectorSequence: Sendable {
     private struct Counter: Sendable {
         /// The key itself: two ids may name one key.
@@ -20,12 +21,12 @@ package struct VectorSequence: Sendable {
 
     package init() {}
 
-    /// The next vector under a key.
+    /// Returns the next initialization vector for a key.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - isLong: whether the vector has 16 bytes of its own; else the low half is 0.
-    /// - Returns: the vector.
+    ///   - isLong: whether all 16 bytes are used; otherwise the low half is 0.
+    /// - Returns: the initialization vector.
     package mutating func next(for key: Secret, isLong: Bool) -> AESBlock {
         let i = counters.firstIndex { $0.key == key } ?? add(key)
         let high = counters[i].next

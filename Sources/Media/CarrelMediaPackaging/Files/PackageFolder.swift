@@ -7,16 +7,16 @@ import CarrelCrypto
 import CarrelFiles
 import Glibc
 
-/// A folder that appears whole or not at all: it is written hidden beside its place, and renamed.
+/// A folder that appears complete or not at all: it is written under a hidden name in the same parent folder, then renamed.
 package final class PackageFolder {
     /// Its place.
     package let path: String
     /// The folder it is written to.
     package let hidden: String
     private var isCommitted = false
-    /// Whether an earlier package gives way.
+    /// Whether an earlier package is replaced.
     private let replaces: Bool
-    /// Folders within it, which are brought to the disk before it gets its name.
+    /// Folders within it, which are synced before it is renamed.
     private var subfolders: Set<String> = []
 
     /// The multivariant playlist within a package.
@@ -57,7 +57,7 @@ package final class PackageFolder {
         }
     }
 
-    /// The names in a folder; nil when it cannot be read.
+    /// The names in a folder; nil if it cannot be read.
     private static func names(in path: String) -> [String]? {
         guard let folder = unsafe opendir(path) else { return nil }
         defer { unsafe closedir(folder) }
@@ -83,7 +83,7 @@ package final class PackageFolder {
             }
     }
 
-    /// Whether a folder with these names may give way: a package, or DCF files that the new folder has too.
+    /// Whether a folder with these names may be replaced: a package, or DCF files that the new folder contains too.
     private func mayReplace(_ names: [String]) -> Bool {
         guard !names.isEmpty, !Self.isPackage(names) else { return true }
         let own = Set(Self.names(in: hidden) ?? [])
@@ -118,11 +118,11 @@ package final class PackageFolder {
         try file.close()
     }
 
-    /// Makes a file for the time of the work: it is not part of the package.
+    /// Creates a temporary file, which is not part of the package.
     ///
-    /// - Parameter body: writes it.
-    /// - Returns: the file, which is gone when the value is.
-    /// - Throws: `unwritable`; what `body` throws.
+    /// - Parameter body: writes the file.
+    /// - Returns: the file, which is deleted with the value.
+    /// - Throws: `unwritable`; the errors of `body`.
     package func scratch(_ body: (PackageFile) throws -> Void) throws -> LocalFile {
         let place = "\(hidden)/.scratch"
         let file = try PackageFile(place, shownAs: "\(path)/.scratch")
@@ -151,7 +151,7 @@ package final class PackageFolder {
                 "\(path) has files that are not of this package, and is not replaced: name another folder"
             )
         }
-        // an empty folder gives way to the new one
+        // an empty folder is replaced
         if unsafe rename(hidden, path) == 0 {
             isCommitted = true
         } else {

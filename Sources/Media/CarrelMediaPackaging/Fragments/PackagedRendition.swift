@@ -9,15 +9,15 @@ struct PackagedSegment {
     /// When its presentation begins, in units of the track.
     var start: Int64
     var duration: Int64 = 0
-    /// Its place in the file of the track; 0 where it has a file by itself.
+    /// Its offset in the file of the track; 0 if it is a separate file.
     var offset: Int64
     var length: Int64 = 0
-    /// The key of its samples; nil of a clear one.
+    /// The key of its samples; nil for a clear one.
     var key: PackagingKey?
     var encryption: TrackEncryption?
-    /// The vector of the segment, where its scheme has one for all of it.
+    /// The initialization vector of the segment, if the scheme has one per segment.
     var iv: AESBlock?
-    /// Its sync samples of pictures: what to read to decode each, from the start of the segment.
+    /// Its sync samples of video: the range to read for each, from the start of the segment.
     var pictures: [Picture] = []
 
     struct Picture {
@@ -41,8 +41,8 @@ struct PackagedRendition {
     var segments: [PackagedSegment] = []
     /// The time in the media of fragments at which the presentation begins, in units of the track.
     var origin: Int64 = 0
-    /// The cuts before the first segment, in microseconds of the presentation, and that of the segment itself: a track that begins
-    /// later than others has several.
+    /// The boundaries before the first segment, in microseconds of the presentation, and the first segment's own: a track that
+    /// begins later than others has several.
     var lead: ArraySlice<Int64> = []
     /// Bytes of the initialization segment.
     var initializationLength: Int64 = 0
@@ -60,12 +60,12 @@ struct PackagedRendition {
 
     /// The path of the initialization segment within the package.
     var initializationPath: String { layout == .ranges ? "\(name).mp4" : "\(name)/init.mp4" }
-    /// The path of what stands for the segments before the first one: it has no samples.
+    /// The path of the segment in place of those before the first one: it has no samples.
     var gapPath: String { layout == .ranges ? "\(name)-gap.m4s" : isTransport ? "\(name)/gap.ts" : "\(name)/gap.m4s" }
     /// The durations of the segments before the first one, in microseconds.
     var gaps: [Int64] { zip(lead.dropFirst(), lead).map { $0 - $1 } }
-    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with its
-    /// cut, whatever its first sample.
+    /// The times at which segments begin on the way through a playlist, in microseconds, and the end: the first one begins with
+    /// its cut, whatever its first sample.
     var times: [Int64] {
         guard let last = segments.last else { return [] }
         var times = segments.map { track.microseconds($0.start) } + [track.microseconds(last.start + last.duration)]
@@ -79,13 +79,13 @@ struct PackagedRendition {
         return layout == .ranges ? "\(name).mp4" : "\(name)/\(i + 1).m4s"
     }
 
-    /// The peak segment bit rate (RFC 8216 §4.1): the most bits a second of any run of segments that lasts 0.5 to 1.5 target durations.
+    /// The peak segment bit rate (RFC 8216 §4.1): the highest of any run of segments of 0.5 to 1.5 target durations.
     var peakBandwidth: Int {
         let times = times
         guard times.count > 1 else { return 0 }
         let durations = zip(times.dropFirst(), times).map { $0 - $1 }
         let longest = (durations + gaps).max() ?? 0
-        // in whole seconds, as the playlist says it
+        // in whole seconds, as in the playlist
         let target = max(1, (longest + 500_000) / 1_000_000) * 1_000_000
         var peak = 0.0
         for first in segments.indices {

@@ -13,10 +13,10 @@ protocol SegmentedTrack: AnyObject {
     /// Begins a segment.
     ///
     /// - Parameters:
-    ///   - number: counts the cuts, from 0; the first segment of a track that begins late does not have 0.
-    ///   - time: of its first sample.
-    ///   - vectors: gives initialization vectors.
-    /// - Throws: what writing throws.
+    ///   - number: the number of the boundary, from 0; the first segment of a track that begins late has a higher one.
+    ///   - time: the time of its first sample.
+    ///   - vectors: the source of initialization vectors.
+    /// - Throws: write errors.
     func beginSegment(_ number: Int, at time: Int64, _ vectors: inout VectorSequence) throws
 
     /// Adds a sample to the segment.
@@ -36,9 +36,9 @@ extension SegmentedTrack {
     /// Writes all samples that are packaged.
     ///
     /// - Parameters:
-    ///   - vectors: gives initialization vectors.
-    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - vectors: the source of initialization vectors.
+    ///   - progress: gets the sample bytes written; it may throw to end the work.
+    /// - Throws: `Malformed`, and read or write errors.
     func writeSegments(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws {
         let reader = try ClearTrackReader(track.track, of: track.source.file, track.source.protection)
         var number = -1

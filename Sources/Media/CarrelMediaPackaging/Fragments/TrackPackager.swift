@@ -7,7 +7,7 @@ import CarrelMP4
 
 /// Writes one track as fragments, encrypted, segment after segment.
 ///
-/// Memory is one fragment: a fragment ends with its segment, before a sync sample of pictures, and after 4 MiB.
+/// Memory is one fragment: a fragment ends with its segment, before a sync sample of video, and after 4 MiB.
 final class TrackPackager: SegmentedTrack {
     let track: PackagedTrack
     private let options: PackagingOptions
@@ -52,10 +52,10 @@ final class TrackPackager: SegmentedTrack {
     /// Writes the track.
     ///
     /// - Parameters:
-    ///   - vectors: gives initialization vectors.
-    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - vectors: the source of initialization vectors.
+    ///   - progress: gets the sample bytes written; it may throw to end the work.
+    /// - Returns: the rendition written.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try begin(&vectors)
         try writeSegments(vectors: &vectors, progress: progress)
@@ -87,7 +87,7 @@ final class TrackPackager: SegmentedTrack {
         case .segments: try file.close()
         case .ranges:
             // the index is written over this when all segments are known
-            let length = SegmentIndex.length(references: cuts.count)
+            let length = SegmentIndexBox.length(references: cuts.count)
             rendition.index = Int64(start.count)..<Int64(start.count + length)
             try file.write([UInt8](repeating: 0, count: length).rawSpan)
             sink = file
@@ -212,18 +212,18 @@ final class TrackPackager: SegmentedTrack {
     /// Writes the index of a track in one file.
     private func finish() throws {
         guard options.layout == .ranges, let sink else { return }
-        var references: [SegmentIndex.Reference] = []
+        var references: [SegmentIndexBox.Reference] = []
         for segment in rendition.segments {
-            // what a player drops before the presentation does not count, as in the timeline of a manifest
+            // media that a player drops before the presentation are not counted, as in a manifest's timeline
             let units = max(0, segment.start + segment.duration) - max(0, segment.start)
             guard let size = UInt32(exactly: segment.length), size < 1 << 31, let duration = UInt32(exactly: units) else {
                 throw MediaError(.unsupported, "\(track.source.name): a segment is too long for an index")
             }
-            references.append(SegmentIndex.Reference(size: size, duration: duration, accessType: rendition.accessType))
+            references.append(SegmentIndexBox.Reference(size: size, duration: duration, accessType: rendition.accessType))
         }
-        let used = SegmentIndex.length(references: references.count)
+        let used = SegmentIndexBox.length(references: references.count)
         let room = rendition.index.count - used
-        var index = SegmentIndex(
+        var index = SegmentIndexBox(
             trackID: 1,
             timescale: UInt32(clamping: track.timescale),
             earliestTime: UInt64(clamping: max(0, rendition.segments.first?.start ?? 0) + origin),
@@ -240,7 +240,7 @@ final class TrackPackager: SegmentedTrack {
 }
 
 extension ProtectionSystemHeader {
-    /// The headers that say which keys are needed: of the common system, and of ClearKey.
+    /// The headers that name the keys: for the common system, and for ClearKey.
     static func standard(for ids: [KeyID]) -> [ProtectionSystemHeader] {
         [ProtectionSystemHeader(system: common, keyIDs: ids), ProtectionSystemHeader(system: clearKey, keyIDs: ids)]
     }

@@ -6,7 +6,7 @@ import CarrelMP4
 import CarrelMedia
 import CarrelTimedText
 
-/// One track on its way into a package: its description, its times, and where decoding can begin.
+/// One track of a package: its description, its times, and its random access points.
 struct PackagedTrack {
     /// The sort of media.
     enum Kind: String {
@@ -30,9 +30,9 @@ struct PackagedTrack {
     let entry: SampleEntry
     /// RFC 6381.
     let codecs: String
-    /// The dynamic range of pictures; nil when nothing tells.
+    /// The dynamic range of video; nil if not declared.
     let range: VideoRange?
-    /// Units a second in the package: a multiple of those of the source if that has too few for the ticks of hidden pictures.
+    /// The timescale in the package: a multiple of the source's if that is too coarse for the ticks of hidden pictures.
     private(set) var timescale: Int64
     /// The silence before the track.
     private let delay: Int64
@@ -44,7 +44,8 @@ struct PackagedTrack {
     private var tick: Int64 = 1
     /// The pictures that the edit list hides at the beginning.
     private var preroll: Preroll?
-    /// The units of the source by which all samples are decoded earlier than they say, so that no composition offset is negative.
+    /// Units of the source by which all samples are decoded before their declared time, so that no composition offset is
+    /// negative.
     private var lead: Int64 = 0
     /// The presentation times of pictures that are only decoded, after the presented part; in units of the source, ascending.
     private var trail: [Int64] = []
@@ -67,7 +68,7 @@ struct PackagedTrack {
     private(set) var start: Int64 = .max
     /// The presentation of each sync sample, of pictures only; in decode order.
     private(set) var syncs: [Int64] = []
-    /// The part of its beginning that was left out; nil when nothing was.
+    /// The part of its beginning that was left out; nil if nothing was.
     private(set) var warning: String?
     /// The longest duration of a sample.
     private(set) var longestSample: Int64 = 0
@@ -129,7 +130,7 @@ struct PackagedTrack {
         return (delay, edit.mediaTime, length == 0 ? nil : delay + length)
     }
 
-    /// A sample with its times in the package: they count from the beginning of the presentation, and no composition offset is negative.
+    /// Converts a sample to package times: relative to the beginning of the presentation, without negative composition offsets.
     ///
     /// - Parameters:
     ///   - sample: a sample of the source.
@@ -150,7 +151,7 @@ struct PackagedTrack {
         placed.compositionOffset = presentation - decode
         placed.duration = sample.duration * scale
         if let preroll, (preroll.first..<preroll.end).contains(index) {
-            // the next sample is decoded a tick later, and the first one after them when it says
+            // the next sample is decoded one tick later, and the first one after them at its own time
             placed.duration = index + 1 < preroll.end ? tick : tick + resumption
         }
         return placed
@@ -168,19 +169,19 @@ struct PackagedTrack {
         var trail: [Int64] = []
     }
 
-    /// The clock of edits is coarse: a picture that begins within its last tick is behind the end.
+    /// The tolerance of the edit clock, which is coarse: a picture that begins within its last tick is after the end.
     private func slack(_ sample: MP4Sample) -> Int64 {
         let tick = Int64(track.timescale) / Int64(max(1, track.movieTimescale))
         return kind == .video && sample.duration > 2 * tick ? tick : 0
     }
 
-    /// Pictures after the presented part that presented ones may need, at most: frames that a decoder holds, twice over.
+    /// Maximum number of pictures after the presented part that presented ones may need: twice a decoder's frame buffer.
     private static let trailLimit = 32
 
     /// Walks all samples once, and those at the beginning of an edit twice.
     ///
-    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for pictures that
-    /// presented pictures may refer to, and the audio that a decoder needs to begin.
+    /// Pictures before the first sync sample cannot be decoded. Samples that the edit list hides are left out, except for
+    /// pictures that presented pictures may refer to, and the audio that a decoder needs to begin.
     private mutating func walk() throws {
         if kind == .video {
             preroll = try Preroll(source.file.samples(of: track), before: mediaStart, timescale: track.timescale)
@@ -229,7 +230,7 @@ struct PackagedTrack {
                 if let sync, presented < sync { hasLeadingPictures = true }
             }
             if let sourceEnd, time >= sourceEnd - slack(sample) {
-                // sound refers to nothing that comes later
+                // audio never refers to later samples
                 if kind == .audio { break }
                 if sums.trail.count < Self.trailLimit { sums.trail.append(presented) }
                 continue
@@ -270,19 +271,19 @@ struct PackagedTrack {
     /// The duration of its presentation, in seconds.
     var seconds: Double { Double(end) / Double(timescale) }
 
-    /// Pictures a second; nil of other kinds.
+    /// Pictures a second; nil for other kinds.
     var frameRate: Double? {
         guard kind == .video, end > start else { return nil }
         return Double(sampleCount) * Double(timescale) / Double(end - start)
     }
 
-    /// Pixels as they are shown: turned and scaled as the track header says; nil of other kinds.
+    /// Display size in pixels, rotated and scaled by the track header; nil unless it is video.
     var size: (width: Int, height: Int)? {
         guard kind == .video, entry.width > 0, entry.height > 0 else { return nil }
         return track.display?.size ?? (entry.width, entry.height)
     }
 
-    /// Audio channels as they are heard; 0 when they are not known.
+    /// The number of output audio channels; 0 if unknown.
     var channels: Int {
         if case .aac(let config) = entry.codec { return config.parametricStereo != .none ? 2 : max(config.channels, 0) }
         return entry.channels
@@ -294,7 +295,7 @@ struct PackagedTrack {
         return entry.sampleRate
     }
 
-    /// The language (RFC 5646); nil when it is not known.
+    /// The language (RFC 5646); nil if unknown.
     var language: String? { track.language.map(LanguageTag.short) }
 
     /// The track as the package has it, clear.
@@ -309,7 +310,7 @@ struct PackagedTrack {
         movie.width = entry.width
         movie.height = entry.height
         if kind == .video { movie.display = track.display }
-        // no edit list: players read them differently, so the times of the fragments say it all
+        // no edit list: players interpret them differently, so the fragment times alone must suffice
         return movie
     }
 }

@@ -5,7 +5,7 @@ import CarrelBytes
 import CarrelVideo
 package import CarrelMP4
 
-/// A file whose tracks are packaged.
+/// An input file with the tracks to package.
 package struct PackagingSource {
     /// Its name in messages.
     package let name: String
@@ -13,7 +13,7 @@ package struct PackagingSource {
     package let file: MP4File
     /// Whether it has a track of pictures.
     package var hasPictures: Bool { file.tracks.contains { $0.kind == "vide" } }
-    /// The coding of its first pictures that are not H.264 of 8 bits and 4:2:0; nil where all are.
+    /// The coding of its first video that is not 8-bit 4:2:0 H.264; nil if there is none.
     package var picturesLostByAlignment: String? {
         for track in file.tracks where track.kind == "vide" {
             guard let entry = track.entries.first else { continue }
@@ -29,10 +29,10 @@ package struct PackagingSource {
     package let protection: FileProtection
 
     /// - Parameters:
-    ///   - name: in messages.
+    ///   - name: the name in messages.
     ///   - reader: an MP4 or MOV file.
     ///   - keys: the keys of a protected file.
-    /// - Throws: `malformed` with the name of the file and the byte, `missingKey`; what the reader throws.
+    /// - Throws: `malformed` with the name of the file and the byte, `missingKey`; the errors of the reader.
     package init(name: String, _ reader: any ByteReader, keys: some ContentKeySource = GivenKeys()) async throws {
         self.name = name
         do {
@@ -59,7 +59,7 @@ package struct PackagingSource {
         }
     }
 
-    /// The tracks of text in it, which are not packaged as they are; chapters do not count.
+    /// The text tracks, which are not packaged unchanged; chapters are not included.
     package var textTracks: [MP4Track] {
         let chapters = Set(file.tracks.flatMap(\.chapterTrackIDs))
         return file.tracks.filter { ["text", "sbtl", "subt", "subp", "clcp"].contains($0.kind) && !chapters.contains($0.id) }

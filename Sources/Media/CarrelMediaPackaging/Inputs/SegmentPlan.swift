@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelMedia
 import CarrelMP4
 
-/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any of them.
+/// The times at which all tracks of a package are cut: at the same moments, so that a player can change between renditions at any
+/// of them.
 struct SegmentPlan {
     /// When each segment begins, in microseconds of the presentation; the first begins with the media.
     let cuts: [Int64]
     /// The time in the media of fragments at which the presentation begins, in microseconds: no sample is decoded before zero.
     ///
-    /// All tracks begin there, so that they are in step for players that ignore edit lists, and for those that cannot read negative
-    /// composition offsets.
+    /// All tracks begin there, so that they are in step for players that ignore edit lists, and for those that cannot read
+    /// negative composition offsets.
     let origin: Int64
     /// When the first sample of all tracks is decoded, in microseconds of the presentation.
     let decodeStart: Int64
@@ -19,12 +21,13 @@ struct SegmentPlan {
     private static let tolerance: Int64 = 1500
     private static let countLimit = 1 << 20
 
-    /// Cuts at sync samples of the first track of pictures, or at frames of the first audio track.
+    /// Sets the boundaries at sync samples of the first video track, or at frames of the first audio track.
     ///
     /// - Parameters:
-    ///   - tracks: all of them.
+    ///   - tracks: all tracks.
     ///   - target: the duration of a segment, in microseconds.
-    /// - Throws: `unalignedRenditions` with the file and the time when a track of pictures cannot be cut where the first one is.
+    /// - Throws: `unalignedRenditions` with the file and the time if a video track has no sync sample at a boundary of the first
+    ///   one.
     init(_ tracks: [PackagedTrack], target: Int64) throws(MediaError) {
         decodeStart = tracks.map { $0.microseconds($0.decodeStart) }.min() ?? 0
         origin = Self.origin(of: tracks, decodeStart)
@@ -74,7 +77,7 @@ struct SegmentPlan {
     /// The origin in units of a track.
     func origin(of track: PackagedTrack) -> Int64 { Self.units(origin, of: track) }
 
-    /// The cuts of pictures with those of audio tracks that begin before them, or end behind them.
+    /// The video boundaries, extended for audio tracks that begin before the video or end after it.
     private static func extended(_ cuts: [Int64], _ pictures: [PackagedTrack], _ sounds: [PackagedTrack], _ target: Int64)
         -> [Int64]
     {
@@ -89,9 +92,9 @@ struct SegmentPlan {
             at += target
         }
         var all = before + cuts
-        // sound that begins a little earlier is in the first segment
+        // audio that begins a little earlier belongs to the first segment
         if before.isEmpty { all[0] = min(first, soundStart) }
-        // pictures behind the last sync sample are one segment
+        // pictures after the last sync sample are one segment
         last += max(0, (pictureEnd - target / 2 - last - 1) / target) * target
         while last <= soundEnd - target - target / 2, all.count < countLimit {
             last += target

@@ -2,10 +2,11 @@
 
 import CarrelMP4
 
-/// The audio of several bit rates of one film: files with pictures bring the same audio each, and one rendition of each is packaged.
+/// Removes duplicate audio of several bit rates of one film: each video file contains the same audio, and only one rendition of
+/// it is packaged.
 ///
-/// Tracks of different files are the same audio if they have the same language, coding and channels, and the same place among the tracks
-/// of their file that have these. The track with the highest bit rate is packaged. Files without pictures keep all of their tracks.
+/// Tracks of different files are the same audio if they have the same language, coding and channels, and the same index among
+/// such tracks of their file. The track with the highest bit rate is packaged. Files without video keep all of their tracks.
 struct SharedAudio {
     /// The tracks to package, in the order of the files.
     private(set) var tracks: [PackagedTrack] = []

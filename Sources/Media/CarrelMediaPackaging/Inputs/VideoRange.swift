@@ -10,9 +10,9 @@ enum VideoRange: String {
     case perceptual = "PQ"
     case hybrid = "HLG"
 
-    /// The range that transfer characteristics mean (ISO/IEC 23091-2 §8.2).
+    /// The range for transfer characteristics (ISO/IEC 23091-2 §8.2).
     ///
-    /// 14 is left open: streams for older players say it and tell in a message between pictures that they are HLG.
+    /// 14 is undecided: streams for older players declare it, and signal HLG in an SEI message.
     init?(transfer: Int) {
         switch transfer {
         case 1, 6, 13, 15: self = .standard
@@ -22,8 +22,8 @@ enum VideoRange: String {
         }
     }
 
-    /// The range of a track by its description: that of a `colr` box, or else of the sequence parameter sets. Nil when nothing tells,
-    /// or the sets differ.
+    /// Reads the range of a track from its description: from a `colr` box, otherwise from the sequence parameter sets; nil if it
+    /// is not declared, or the sets differ.
     ///
     /// - Parameter entry: the description.
     init?(_ entry: SampleEntry) {
@@ -48,7 +48,7 @@ enum VideoRange: String {
         self.init(transfer: Int(transfer))
     }
 
-    /// The transfer characteristics of a `colr` box (ISO/IEC 14496-12 §12.1.5); nil without one that has numbers.
+    /// The transfer characteristics of a `colr` box (ISO/IEC 14496-12 §12.1.5); nil if there is no such box with numbers.
     private static func transfer(ofBoxesOf entry: SampleEntry) -> Int? {
         // the fields of a picture's entry come first
         guard entry.bytes.count > 86 else { return nil }

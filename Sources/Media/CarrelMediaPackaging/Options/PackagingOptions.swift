@@ -4,7 +4,7 @@ package import CarrelMedia
 
 /// How media are packaged.
 package struct PackagingOptions: Sendable {
-    /// The files that the segments of a track go into.
+    /// How the segments of a track are stored in files.
     package enum Layout: Sendable, Hashable {
         /// One file for each segment.
         case segments
@@ -20,9 +20,9 @@ package struct PackagingOptions: Sendable {
     package var isTransport = false
     /// The id that messages in scrambled streams have for the content; nil takes the id of the key.
     package var contentID: String?
-    /// The keys of pictures, one after the other where they rotate.
+    /// The video keys, in order of rotation.
     package var videoKeys: [PackagingKey] = []
-    /// The audio keys, one after the other where they rotate.
+    /// The audio keys, in order of rotation.
     package var audioKeys: [PackagingKey] = []
     /// The target duration of segments, in milliseconds.
     package var segmentDuration: Int64 = 4000
@@ -45,7 +45,7 @@ package struct PackagingOptions: Sendable {
     /// Whether playlists have a name for the scheme (RFC 8216 §4.3.2.4).
     var hasPlaylists: Bool { scheme == nil || scheme == .cenc || scheme == .cbcs }
 
-    /// The keys of a track; none where it stays clear.
+    /// The keys of a track; empty if it stays clear.
     func keys(of kind: PackagedTrack.Kind) -> [PackagingKey] {
         guard scheme != nil || transport != nil else { return [] }
         switch kind {

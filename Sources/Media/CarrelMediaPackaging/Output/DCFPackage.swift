@@ -21,7 +21,7 @@ package enum DCFPackage {
     ///   - isCounter: whether AES-CTR takes the place of AES-CBC.
     ///   - file: gets the DCF.
     ///   - progress: gets the bytes read so far; it may throw to end the work.
-    /// - Throws: `unwritable`; what the reader and `progress` throw.
+    /// - Throws: `unwritable`; the errors of the reader and `progress`.
     package static func write(
         _ reader: any ByteReader,
         contentType: String,
@@ -31,7 +31,8 @@ package enum DCFPackage {
         to file: PackageFile,
         progress: (Int64) throws -> Void
     ) throws {
-        // in counter mode vectors of one key must lie further apart than files have blocks: the low half counts, the high one is random
+        // in counter mode, vectors of one key must be further apart than files have blocks: the low half counts, the high one is
+        // random
         var writer = try DCFWriter(FileSink(file: file)) {
             let random = Random.bytes(16)
             return AESBlock(high: random.rawSpan.u64(at: 0), low: isCounter ? 0 : random.rawSpan.u64(at: 8))
@@ -58,7 +59,7 @@ package enum DCFPackage {
         mutating func overwrite(_ bytes: RawSpan, at offset: Int64) throws { try file.overwrite(bytes, at: offset) }
     }
 
-    /// The media type that the ending of a file's name says.
+    /// The media type for a file extension.
     package static func contentType(ofFile path: String) -> String {
         let types = [
             "mp4": "video/mp4", "m4v": "video/mp4", "mov": "video/quicktime", "mkv": "video/x-matroska", "webm": "video/webm",

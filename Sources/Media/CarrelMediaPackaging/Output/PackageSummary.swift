@@ -2,7 +2,7 @@
 
 import CarrelMP4
 
-/// The files of a package, for the person or the script that asked for it.
+/// The files of a package, for the person or the script that made it.
 package struct PackageSummary: Sendable {
     /// One track.
     package struct Track: Sendable {
@@ -12,11 +12,11 @@ package struct PackageSummary: Sendable {
         package let name: String
         /// RFC 6381.
         package let codecs: String
-        /// RFC 5646; nil when it is not known.
+        /// RFC 5646; nil if unknown.
         package let language: String?
-        /// Pixels; 0 where it is not a picture.
+        /// Width in pixels; 0 unless it is video.
         package let width: Int
-        /// Pixels; 0 where it is not a picture.
+        /// Height in pixels; 0 unless it is video.
         package let height: Int
         package let segmentCount: Int
         /// Bits a second on average; 0 of text.

@@ -8,7 +8,7 @@ import CarrelTimedText
 package struct PackagingText: Sendable {
     /// Its name in messages.
     package let name: String
-    /// RFC 5646; nil when it is not known.
+    /// RFC 5646; nil if unknown.
     package let language: String?
     private let file: WebVTTFile
     private let bytes: [UInt8]
@@ -17,9 +17,9 @@ package struct PackagingText: Sendable {
     private static let limit = 64 << 20
 
     /// - Parameters:
-    ///   - name: in messages.
+    ///   - name: the name in messages.
     ///   - bytes: a WebVTT file.
-    ///   - language: RFC 5646; nil when it is not known.
+    ///   - language: RFC 5646; nil if unknown.
     /// - Throws: `malformed` with the name of the file and the byte.
     package init(name: String, _ bytes: [UInt8], language: String?) throws(MediaError) {
         self.name = name
@@ -38,11 +38,11 @@ package struct PackagingText: Sendable {
 
     /// The tag of a track's language (RFC 5646).
     ///
-    /// - Parameter code: ISO 639-2; nil when it is not known.
-    /// - Returns: the tag; nil when the language is not known.
+    /// - Parameter code: ISO 639-2; nil if unknown.
+    /// - Returns: the tag; nil if the language is unknown.
     package static func language(ofTrack code: String?) -> String? { code.map { LanguageTag.short($0) } }
 
-    /// The language in the name of a file, as in `film.de.vtt`; nil when there is none.
+    /// The language in the name of a file, as in `film.de.vtt`; nil if there is none.
     package static func language(ofFile path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""
         let parts = name.split(separator: ".")
@@ -58,13 +58,13 @@ package struct PackagingText: Sendable {
     /// Writes the whole file, and the segments of playlists.
     ///
     /// - Parameters:
-    ///   - name: of its folder.
-    ///   - cuts: when each segment begins, in microseconds.
-    ///   - end: when the last one ends.
-    ///   - origin: the time in the media at which the presentation begins, in ticks of 90 kHz.
+    ///   - name: the name of its folder.
+    ///   - cuts: the start of each segment, in microseconds.
+    ///   - end: the end of the last one.
+    ///   - origin: the time in the media at which the presentation begins, in 90 kHz ticks.
     ///   - folder: gets the files.
     /// - Returns: the rendition.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(name: String, cuts: [Int64], end: Int64, origin: Int64, _ folder: PackageFolder) throws(MediaError) -> PackagedText
     {
         var text = PackagedText(name: name, language: language)

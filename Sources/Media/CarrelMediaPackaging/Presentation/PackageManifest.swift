@@ -6,8 +6,8 @@ import CarrelMP4
 
 /// The DASH manifest of a package (ISO/IEC 23009-1), static.
 ///
-/// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the profile for
-/// single files asks for (ISO/IEC 23009-1 §8.3.3).
+/// It writes its own text: the model of `CarrelDASH` has no `@subsegmentAlignment` and `@subsegmentStartsWithSAP`, which the
+/// profile for single files requires (ISO/IEC 23009-1 §8.3.3).
 struct PackageManifest {
     private let contents: PackageContents
 
@@ -220,7 +220,7 @@ struct PackageManifest {
             ]
         )
         xml.open("SegmentTimeline", [])
-        // the timeline begins with the presentation: what a player drops before it does not count
+        // the timeline begins with the presentation: media that a player drops before it are not counted
         let spans = rendition.segments.map { segment in
             (start: max(0, segment.start), end: max(0, segment.start + segment.duration))
         }

@@ -21,7 +21,7 @@ struct PackagePlaylists {
     private var videos: [PackagedRendition] { renditions.filter { $0.track.kind == .video } }
     private var audios: [PackagedRendition] { renditions.filter { $0.track.kind == .audio } }
 
-    /// Writes all of them; none where the scheme has no name in playlists.
+    /// Writes all playlists; none if playlists have no name for the scheme.
     func write(to folder: PackageFolder) throws {
         guard contents.options.hasPlaylists else { return }
         for rendition in renditions {

@@ -13,7 +13,7 @@ package struct PackagedThumbnails: Sendable {
 
     /// Milliseconds between two pictures.
     package let interval: Int64
-    /// Pictures beside each other.
+    /// Number of pictures in a row.
     package let columns: Int
     /// Pictures below each other.
     package let rows: Int
@@ -25,8 +25,8 @@ package struct PackagedThumbnails: Sendable {
 
     /// - Parameters:
     ///   - interval: milliseconds between two pictures.
-    ///   - columns: pictures beside each other.
-    ///   - rows: pictures below each other.
+    ///   - columns: number of pictures in a row.
+    ///   - rows: number of rows.
     package init(interval: Int64, columns: Int, rows: Int) {
         self.interval = interval
         self.columns = columns
@@ -37,8 +37,8 @@ package struct PackagedThumbnails: Sendable {
     ///
     /// - Parameters:
     ///   - picture: a JPEG file.
-    ///   - folder: gets it.
-    /// - Throws: `malformed` when it is not a JPEG file; `unwritable`.
+    ///   - folder: the destination.
+    /// - Throws: `malformed` if it is not a JPEG file; `unwritable`.
     package mutating func append(_ picture: [UInt8], to folder: PackageFolder) throws(MediaError) {
         guard let size = Self.size(picture.rawSpan) else { throw MediaError(.malformed, "a thumbnail is not a JPEG file") }
         (width, height) = size

@@ -14,7 +14,7 @@ final class TransportTrackPackager: SegmentedTrack {
     private static let messagePID: UInt16 = 0x1f0
     /// Bytes of packets that are written together.
     private static let batch = 1 << 20
-    /// When the presentation begins, in ticks: room for what is decoded before it.
+    /// The start of the presentation, in ticks, with room for earlier decode times.
     static let origin: Int64 = 900_000
 
     let track: PackagedTrack
@@ -85,8 +85,8 @@ final class TransportTrackPackager: SegmentedTrack {
         )
     }
 
-    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take the first
-    /// reference of each stream for that moment.
+    /// The ticks by which the clock is ahead of decoding: the clocks of all renditions begin at one moment, because players take
+    /// the first reference of each stream for that moment.
     private static func clockLead(of track: PackagedTrack, _ plan: SegmentPlan) -> Int64 {
         let lead = Int64(MediaTime.origin)
         let later = (track.microseconds(track.decodeStart) - plan.decodeStart) * 9 / 100
@@ -107,10 +107,10 @@ final class TransportTrackPackager: SegmentedTrack {
     /// Writes the track.
     ///
     /// - Parameters:
-    ///   - vectors: gives initialization vectors.
-    ///   - progress: gets the bytes of samples that were written; it may throw to end the work.
-    /// - Returns: what was written.
-    /// - Throws: `Malformed`, and what reading or writing throws.
+    ///   - vectors: the source of initialization vectors.
+    ///   - progress: gets the sample bytes written; it may throw to end the work.
+    /// - Returns: the rendition written.
+    /// - Throws: `Malformed`, and read or write errors.
     func write(vectors: inout VectorSequence, progress: (Int) throws -> Void) throws -> PackagedRendition {
         try writeSegments(vectors: &vectors, progress: progress)
         return rendition

@@ -7,8 +7,8 @@ import CarrelMP4
 import CarrelTS
 import CarrelVideo
 
-/// Turns samples of one MP4 track into access units of a transport stream: pictures with start codes, delimiters and parameter sets,
-/// AAC with ADTS headers, other sound as it is.
+/// Turns samples of one MP4 track into access units of a transport stream: video with start codes, delimiters and parameter sets,
+/// AAC with ADTS headers, other audio unchanged.
 struct UnitFormer {
     private enum Coding {
         case picture(VideoCodec, AccessUnitPrefix, lengthSize: Int)
@@ -18,7 +18,7 @@ struct UnitFormer {
 
     /// The stream, clear.
     let stream: ElementaryStream
-    /// The description of encrypted sound; nil of pictures and of other sound.
+    /// The description of encrypted audio; nil for video and other audio.
     let setup: AudioSetupInformation?
     private let coding: Coding
     private var body: [UInt8] = []
@@ -26,7 +26,7 @@ struct UnitFormer {
     /// - Parameters:
     ///   - track: the track.
     ///   - pid: the packet identifier of its stream.
-    /// - Throws: `unsupported` when a transport stream has no form for it; `Malformed`.
+    /// - Throws: `unsupported` if a transport stream has no form for it; `Malformed`.
     init(_ track: PackagedTrack, pid: UInt16) throws {
         let entry = track.entry
         let configuration = entry.configuration

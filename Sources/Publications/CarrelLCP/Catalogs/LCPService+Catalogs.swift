@@ -9,11 +9,11 @@ extension LCPService {
     /// Bytes of a catalog at most.
     public static let catalogSizeLimit = 8 << 20
 
-    /// Remembers the passphrases that come with a catalog of the user's loans (LCP automatic key retrieval 1.0): digests beside the
-    /// acquisition links of OPDS 1 and OPDS 2. Publications that they open are then opened without a question.
+    /// Stores the passphrase digests of a catalog of the user's loans (LCP automatic key retrieval 1.0), which accompany the
+    /// acquisition links of OPDS 1 and OPDS 2. Publications with these passphrases then open without a prompt.
     ///
     /// - Parameter catalog: a feed or a publication, in XML or JSON; from a server that the user has signed in to.
-    /// - Returns: how many digests are in it.
+    /// - Returns: the number of digests in the catalog.
     /// - Throws: `lcp.store`.
     @discardableResult
     public func addPassphrases(fromCatalog catalog: [UInt8]) async throws(LCPError) -> Int {
@@ -26,7 +26,7 @@ extension LCPService {
 /// The digests of passphrases in catalogs.
 enum CatalogPassphrases {
     private static let namespace = "http://readium.org/lcp-specs/ns"
-    /// Digests at most that are taken from one catalog.
+    /// The maximum number of digests read from one catalog.
     private static let limit = 500
 
     /// The digests in a catalog, each once; none unless the bytes are a catalog.
@@ -43,7 +43,7 @@ enum CatalogPassphrases {
         return keys
     }
 
-    /// Base 64 of the 32 bytes, or, as one place of the specification has it, base 16.
+    /// Decodes 32 bytes from base 64, or from base 16, which the specification uses in one place.
     private static func key(_ text: String) -> UserKey? {
         let text = text.filter { !$0.isWhitespace }
         return UserKey(hexDigest: text) ?? Base64.decode(text).flatMap { UserKey(digest: Secret($0)) }

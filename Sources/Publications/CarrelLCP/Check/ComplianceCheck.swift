@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One question of the public compliance tests of LCP, and its answer for a license or a publication.
+/// One check of the public compliance tests of LCP, and its result for a license or a publication.
 public struct ComplianceCheck: Sendable, Equatable {
     /// A dotted name that never changes, such as `license.signature`.
     public let name: String
@@ -11,9 +11,9 @@ public struct ComplianceCheck: Sendable, Equatable {
     public enum Outcome: Sendable, Equatable {
         /// The license or publication meets the requirement.
         case passed
-        /// Why, as a lower-case sentence; never a passphrase, a key, or the name of a user.
+        /// The check failed; the reason is a lower-case sentence without passphrases, keys or names of users.
         case failed(String)
-        /// Why it was not asked.
+        /// The check was skipped, for this reason.
         case skipped(String)
     }
 
@@ -28,13 +28,13 @@ public struct ComplianceCheck: Sendable, Equatable {
     }
 }
 
-/// Collects answers.
+/// Collects the results of checks.
 struct ComplianceReport {
     private(set) var checks: [ComplianceCheck] = []
 
     /// - Parameters:
-    ///   - name: of the check.
-    ///   - failure: why it failed; nil when it passed.
+    ///   - name: the check's name.
+    ///   - failure: the reason of the failure; nil if it passed.
     mutating func add(_ name: String, _ failure: String?) {
         checks.append(ComplianceCheck(name, failure.map { .failed($0) } ?? .passed))
     }

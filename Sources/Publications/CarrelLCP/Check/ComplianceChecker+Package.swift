@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelCrypto
 import CarrelPublication
 
@@ -66,7 +67,7 @@ extension ComplianceChecker {
         return found.map(\.string).min().map { "\"\($0)\" must not be encrypted" }
     }
 
-    /// Sound, pictures, films and PDF are packed already, and must be encrypted as they are.
+    /// Audio, images, video and PDF are already compressed, and must be encrypted without deflating.
     private func codecFault(_ encrypted: [ResourcePath: Encryption], _ publication: Publication) -> String? {
         for link in publication.readingOrder + publication.manifest.resources {
             guard let path = link.path, let encryption = encrypted[path], encryption.isDeflated, let type = link.mediaType else {

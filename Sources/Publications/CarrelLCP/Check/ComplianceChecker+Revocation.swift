@@ -4,14 +4,14 @@ import CarrelBytes
 import CarrelCrypto
 
 extension ComplianceChecker {
-    /// Whether the provider's certificate was taken back, as far as can be told: a list that cannot be had fails nothing (LCP 1.0 §5.6.2).
+    /// Checks whether the provider's certificate was revoked: an unavailable list fails no check (LCP 1.0 §5.6.2).
     ///
-    /// Every list that the root signed may take it back. That it was not is said only by one of today, complete, with a digest that holds.
-    /// The lists that this device keeps, by which it opens publications, are a question of their own.
+    /// Any list that the root signed can revoke it. Only a current, complete list with a secure digest proves that it was not
+    /// revoked. The lists stored on this device, which it uses to open publications, are a separate check.
     ///
     /// - Parameters:
-    ///   - license: verified but for this; nil where it is not.
-    ///   - report: gets the answers.
+    ///   - license: verified except for revocation; nil if it is not.
+    ///   - report: receives the results.
     /// - Returns: whether the license is to be trusted.
     func checkRevocation(_ license: VerifiedLicense?, _ report: inout ComplianceReport) async -> Bool {
         let (name, nameOfKept) = ("license.revocation", "license.revocation-kept")
@@ -48,16 +48,16 @@ extension ComplianceChecker {
         }
     }
 
-    /// Answers by lists that the root signed.
+    /// Checks a certificate against lists that the root signed.
     ///
     /// - Parameters:
-    ///   - name: of the question.
-    ///   - lists: that may take the certificate back.
+    ///   - name: the question's name.
+    ///   - lists: lists that may revoke the certificate.
     ///   - certificate: the provider's.
-    ///   - doubt: why the lists are no word for it, if that is known.
-    ///   - none: what there is to say where there are none.
-    ///   - report: gets the answer.
-    /// - Returns: whether it was not taken back.
+    ///   - doubt: the reason why the lists prove nothing, if known.
+    ///   - none: the reason if there are no lists.
+    ///   - report: receives the result.
+    /// - Returns: whether it was not revoked.
     private func answer(
         _ name: String,
         _ lists: [RevocationList],
@@ -81,7 +81,7 @@ extension ComplianceChecker {
         return true
     }
 
-    /// Why a list that does not name a certificate is no word for it; nil for one that is.
+    /// The reason why a list without the certificate does not prove it valid; nil if it does.
     private static func doubt(_ list: RevocationList, _ certificate: Certificate, _ now: Instant) -> String? {
         let subject = "the list of revoked certificates"
         if list.hasWeakDigest { return "\(subject) is signed with a digest that was broken" }

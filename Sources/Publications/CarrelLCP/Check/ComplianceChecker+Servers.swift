@@ -7,7 +7,7 @@ import CarrelHTTPClient
 import CarrelPublication
 
 extension ComplianceChecker {
-    /// Whether the addresses of a license answer, with what they should.
+    /// Checks that the links of a license lead to the expected resources.
     func checkLinks(_ license: LicenseDocument, _ report: inout ComplianceReport) async {
         let status = license.links.first(withRelation: "status")
         if let status {
@@ -68,7 +68,7 @@ extension ComplianceChecker {
         return nil
     }
 
-    /// Whether the status document is one, and fits the license.
+    /// Checks that the status document is valid and matches the license.
     func checkStatus(_ license: LicenseDocument, _ report: inout ComplianceReport) async {
         guard let link = license.links.first(withRelation: "status") else {
             return report.skip("status", "the license has no status at its provider")
@@ -191,13 +191,13 @@ extension ComplianceChecker {
     /// Servers may tell times in whole seconds.
     private static func nextSecond() async { try? await Task.sleep(for: .seconds(1)) }
 
-    /// When the license ends, as the server has it now; nil where it does not end.
+    /// The license's current end on the server; nil if it does not end.
     private func end(_ status: StatusDocument, _ server: LicenseServer) async throws(LCPError) -> Instant? {
         guard let link = status.licenseLink(profiles) else { throw LCPError(.malformedStatus, "there is no link to the license") }
         return try await server.license(at: link).verified(by: profiles).document.rights.end
     }
 
-    /// Whether a status document tells that something was changed.
+    /// Returns a fault if a status document does not report a change.
     private static func timesFault(_ before: StatusDocument, _ after: StatusDocument, ofLicense: Bool) -> String? {
         func isLater(_ time: KeyPath<StatusDocument, Instant?>) -> Bool {
             after[keyPath: time].map { new in before[keyPath: time].map { new > $0 } ?? true } ?? false

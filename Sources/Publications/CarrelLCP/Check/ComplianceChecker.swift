@@ -6,35 +6,37 @@ import CarrelJSON
 public import CarrelHTTPClient
 public import CarrelPublication
 
-/// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. The publication stays as it is, and
-/// no device is registered with a server, and no license is changed, unless ``registers``, ``renews`` or ``givesBack`` is set.
+/// Runs the public compliance tests of LCP on a license and its publication. The publication is not changed; no device is
+/// registered and no license is changed unless ``registers``, ``renews`` or ``givesBack`` is set.
 public struct ComplianceChecker: Sendable {
     /// The encryption profiles whose licenses can be checked.
     public var profiles = ProfileRegistry()
-    /// Nil: what needs it is skipped.
+    /// The user's passphrase; nil skips the checks that need it.
     public var passphrase: String?
     /// Whether no address is tried.
     public var isOffline = false
-    /// Whether the server is asked to register a device, twice, and once without its name.
+    /// Whether to register a device with the server, twice, and once without its name.
     public var registers = false
-    /// Whether the server is asked for more time.
+    /// Whether to renew the license.
     public var renews = false
     /// Whether the license is given back in the end: it is of no use any more then.
     public var givesBack = false
-    /// Lists of revoked certificates that are at hand, besides those that the provider's certificate leads to, which are asked for
+    /// Available lists of revoked certificates, in addition to the lists that the provider's certificate names, which are fetched
     /// unless offline.
     package var revocationLists: [RevocationList] = []
     /// The addresses of further lists.
     public var revocationListAddresses: [String] = []
-    /// The device's store, if there is one: the lists of revoked certificates in it are looked at, too, as they are where a publication
-    /// is opened. Nothing in it is changed.
+    /// The device's store, if any: its lists of revoked certificates are checked too, as for opening a publication. The store is
+    /// not changed.
     public var store: LCPStore?
     let client: HTTPClient
     let clock: any WallClock
 
+    /// Creates a checker.
+    ///
     /// - Parameters:
-    ///   - client: for the addresses in licenses; nil for one that reaches nothing but public addresses.
-    ///   - clock: says whether a list of revoked certificates is of today.
+    ///   - client: for the addresses in licenses; nil for a client that connects only to public addresses.
+    ///   - clock: the clock that decides whether a list of revoked certificates is current.
     public init(client: HTTPClient? = nil, clock: any WallClock = SystemClock()) {
         self.clock = clock
         self.client = client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
@@ -86,7 +88,7 @@ public struct ComplianceChecker: Sendable {
             await checkLinks(license.document, &report)
             await checkStatus(license.document, &report)
         } else {
-            // nothing is asked of unverified addresses
+            // unverified addresses receive no requests
             for name in ["links", "status"] { report.skip(name, "the license is not to be trusted") }
         }
         if packaged != nil {

@@ -2,9 +2,10 @@
 
 public import CarrelBytes
 
-/// Why something of Readium LCP did not come about: a stable code, and words for a person.
+/// An error of Readium LCP: a stable code, and a message for people.
 ///
-/// Two errors are equal when their codes are. Neither ever holds a passphrase, a key, or the name or address of a user.
+/// Two errors are equal when their codes are. Codes and messages never contain a passphrase, a key, or the name or address of a
+/// user.
 public struct LCPError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<LCPError>
@@ -48,7 +49,7 @@ extension ErrorCode where Failure == LCPError {
     public static var passphraseRequired: Self { Self("lcp.passphrase-required") }
     /// The passphrase that was given is wrong.
     public static var passphrase: Self { Self("lcp.passphrase") }
-    /// The user was asked for the passphrase and gave none.
+    /// The user canceled the passphrase prompt.
     public static var cancelled: Self { Self("lcp.cancelled") }
     /// The passphrase is right, and the content key is none.
     public static var contentKey: Self { Self("lcp.content-key") }

@@ -11,7 +11,7 @@ public struct LicenseProblem: Sendable, Equatable {
     public let title: String
     /// More about this occurrence, for the user.
     public let detail: String?
-    /// Of the response.
+    /// The HTTP status of the response.
     public let status: Int
 
     /// Whatever the media type of the response: servers are not particular about it. Nil unless it is a problem document.

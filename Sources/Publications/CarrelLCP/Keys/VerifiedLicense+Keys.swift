@@ -7,10 +7,10 @@ package import CarrelCrypto
 extension VerifiedLicense {
     /// The content key, if the user key is the license's (LCP 1.0 §4.3).
     ///
-    /// - Parameter userKey: of the passphrase that was given.
-    /// - Returns: 32 bytes; nil when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
-    ///   a key of another length than 32 bytes.
+    /// - Parameter userKey: the key of the entered passphrase.
+    /// - Returns: 32 bytes; nil if the passphrase is wrong.
+    /// - Throws: `lcp.content-key` if the passphrase is right but the key cannot be decrypted; `lcp.profile` if the profile
+    ///   produces a key of another length than 32 bytes.
     package func contentKey(_ userKey: UserKey) throws(LCPError) -> Secret? {
         let key = try profile.key(userKey.secret)
         let id = Array(document.id.utf8)
@@ -26,18 +26,18 @@ extension VerifiedLicense {
 
     /// Whether a user key opens the license (LCP 1.0 §4.3).
     ///
-    /// - Parameter userKey: of the passphrase that was given.
-    /// - Returns: false when the passphrase is another one.
-    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same; `lcp.profile` when the profile makes
-    ///   a key of another length than 32 bytes.
+    /// - Parameter userKey: the key of the entered passphrase.
+    /// - Returns: false if the passphrase is wrong.
+    /// - Throws: `lcp.content-key` if the passphrase is right but the key cannot be decrypted; `lcp.profile` if the profile
+    ///   produces a key of another length than 32 bytes.
     public func isOpened(by userKey: UserKey) throws(LCPError) -> Bool { try contentKey(userKey) != nil }
 
-    /// A member of the user's information, decrypted where it is encrypted. Not to be kept.
+    /// A member of the user's information, decrypted if it is encrypted. Do not store it.
     ///
     /// - Parameters:
-    ///   - name: of the member, such as `email`.
-    ///   - userKey: the one of the license, as ``isOpened(by:)`` tells.
-    /// - Returns: nil where there is none.
+    ///   - name: the member's name, such as `email`.
+    ///   - userKey: the license's key (see ``isOpened(by:)``).
+    /// - Returns: nil if there is none.
     public func userField(_ name: String, _ userKey: UserKey) -> String? {
         guard let text = document.user.json[name]?.string else { return nil }
         guard document.user.encrypted.contains(name) else { return text }

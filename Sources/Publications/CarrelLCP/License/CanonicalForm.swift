@@ -67,7 +67,7 @@ enum CanonicalForm: CaseIterable, Sendable {
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    /// A number without useless zeroes; one that is not whole as one digit, a fraction and an exponent.
+    /// A number without redundant zeros; fractions as one digit, a fraction and an exponent.
     static func normalized(_ text: String) -> String {
         let exponentAt = text.firstIndex { $0 == "e" || $0 == "E" } ?? text.endIndex
         var mantissa = text[..<exponentAt]

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// Reads the members of a license or status document, and says which one is missing or wrong.
+/// Reads the members of a license or status document, and reports which member is missing or wrong.
 struct DocumentReader {
     let object: JSONObject
     private let name: String

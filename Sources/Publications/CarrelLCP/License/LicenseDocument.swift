@@ -6,7 +6,7 @@ import CarrelJSON
 
 /// A license document (LCP 1.0 §3), read and not yet verified: see ``UnverifiedLicense``.
 ///
-/// Members that are not known are kept, because they are part of what was signed.
+/// Unknown members are kept, because the signature covers them.
 public struct LicenseDocument: Sendable, Equatable {
     /// Names the license at its provider.
     public let id: String
@@ -14,7 +14,7 @@ public struct LicenseDocument: Sendable, Equatable {
     public let issued: Instant
     /// The time of the last change; nil for a license that was never changed.
     public let updated: Instant?
-    /// Names the provider; meant to be a URI, and not always one.
+    /// The provider's name; meant to be a URI, but not always one.
     public let provider: String
     /// The profile, the encrypted content key and the hint at the passphrase.
     public let encryption: LicenseEncryption
@@ -26,16 +26,19 @@ public struct LicenseDocument: Sendable, Equatable {
     public let user: LicenseUser
     /// The provider's signature and certificate.
     public let signature: LicenseSignature
-    /// As it was received: the signed bytes, with everything about its user. Old servers left the digest of the passphrase in it.
-    /// It is written into the publication, or into the store where that cannot be written, and never printed.
+    /// The document as received: the signed bytes, with all user data. Old servers included the digest of the passphrase. They
+    /// are written into the publication, or into the store if the publication is read-only, and never printed.
     let bytes: [UInt8]
     let json: JSONObject
 
     /// Bytes of a license at most.
     public static let sizeLimit = 1 << 20
-    /// How a license is named in a package.
+    /// The media type of license documents.
     public static let mediaType = "application/vnd.readium.lcp.license.v1.0+json"
 
+    /// Reads a license document.
+    ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         let json: JSON
@@ -61,7 +64,7 @@ public struct LicenseDocument: Sendable, Equatable {
         self.json = object
     }
 
-    /// When it was last changed: what its certificate must have been valid at, and what a status document is compared with.
+    /// The time of the last change: its certificate must have been valid then, and status documents are compared with it.
     public var lastChange: Instant { updated ?? issued }
 
     /// Names the license on this device: identifiers are a provider's own, so its name belongs to it.
@@ -82,7 +85,7 @@ public struct LicenseDocument: Sendable, Equatable {
     public static func == (a: Self, b: Self) -> Bool { a.json == b.json }
 }
 
-/// How the content key and the user key of a license are kept (LCP 1.0 §3.3).
+/// The encryption of a license's content key and user key (LCP 1.0 §3.3).
 public struct LicenseEncryption: Sendable {
     /// The URI of the profile.
     public let profile: String

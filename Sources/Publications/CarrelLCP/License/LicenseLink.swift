@@ -10,17 +10,17 @@ public struct LicenseLink: Sendable, Equatable {
     public let href: String
     /// Its relations to the license, such as `status`; extensions are URIs.
     public let relations: [String]
-    /// The media type of the target; nil when it is not declared or malformed.
+    /// The media type of the target; nil if it is not declared or malformed.
     public let mediaType: MediaType?
     /// The title of the target, for people.
     public let title: String?
     /// Whether ``href`` is a URI template (RFC 6570).
     public let isTemplated: Bool
-    /// The URI of the profile that a license behind it follows.
+    /// The URI of the profile of the linked license.
     public let profile: String?
     /// Bytes, as declared.
     public let length: LengthHint?
-    /// SHA-256 of what it leads to: 32 bytes.
+    /// The SHA-256 of the linked resource: 32 bytes.
     public let hash: [UInt8]?
 
     /// Nil for what has no address. A hash may be hexadecimal, as in every real license, or base 64, as in the specification.
@@ -43,7 +43,12 @@ public struct LicenseLink: Sendable, Equatable {
 }
 
 extension [LicenseLink] {
-    /// The first link of a relation; where a media type is given, rather one of it.
+    /// The first link of a relation, preferring a media type if one is given.
+    ///
+    /// - Parameters:
+    ///   - relation: the relation, such as `hint`.
+    ///   - mediaType: the preferred media type; nil for any.
+    /// - Returns: the link, or nil.
     public func first(withRelation relation: String, mediaType: MediaType? = nil) -> LicenseLink? {
         let all = filter { $0.relations.contains(relation) }
         return all.first { mediaType != nil && $0.mediaType?.essence == mediaType?.essence } ?? all.first

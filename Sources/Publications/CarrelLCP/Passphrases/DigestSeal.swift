@@ -5,14 +5,14 @@ import CarrelCrypto
 
 /// Encrypts digests of passphrases in the store: AES-256-GCM under a key that a vault seals.
 ///
-/// The nonce is a MAC of the digest, so that one digest is always one value, by which it is found. Digests are few and random-looking: that
-/// two are equal is all that the file shows.
+/// The nonce is a MAC of the digest, so that equal digests have equal values and can be looked up. Digests are few and look
+/// random: the file reveals only which are equal.
 struct DigestSeal: Sendable {
     private let key: Secret
     private let nonces: HMACSHA256
     private static let context = Array("carrel lcp passphrase 1".utf8)
 
-    /// Bytes of a digest, and of a sealed one.
+    /// The sizes of a digest and of a sealed digest in bytes.
     static let digestByteCount = 32
     static let sealedByteCount = AESGCM.nonceByteCount + digestByteCount + AESGCM.tagByteCount
 

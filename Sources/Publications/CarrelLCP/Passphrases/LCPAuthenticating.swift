@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Asks the user for the passphrase of a license. Implemented by the reading app; without one, the question goes to the
-/// `onAskCredentials` of the streamer.
+/// Prompts the user for the passphrase of a license. Implemented by the reading app; without it, the streamer's
+/// `onAskCredentials` is called.
 public protocol LCPAuthenticating: Sendable {
-    /// - Parameter license: what may be shown to the user.
-    /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil when the user gives none. A wrong one is asked for
-    ///   again.
+    /// Asks the user for the passphrase of a license.
+    ///
+    /// - Parameter license: the information that may be shown to the user.
+    /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil if the user cancels. After a wrong passphrase the
+    ///   method is called again.
     func requestPassphrase(license: LCPAuthenticatedLicense) async -> String?
 }
 
-/// A license whose passphrase is asked for. Its signature was checked, so the question is the provider's.
+/// A license whose passphrase is requested. Its signature was verified, so the hint comes from the provider.
 public struct LCPAuthenticatedLicense: Sendable {
-    /// Why it is asked for.
+    /// The reason for a passphrase request.
     public enum Reason: Sendable, Equatable {
         /// None is known that fits.
         case passphraseNotFound
@@ -19,7 +21,7 @@ public struct LCPAuthenticatedLicense: Sendable {
         case invalidPassphrase
     }
 
-    /// Why the passphrase is requested.
+    /// The reason for the request.
     public let reason: Reason
     /// The license document, its signature checked.
     public let document: LicenseDocument

@@ -14,7 +14,7 @@ public final class MemoryPassphraseStore: PassphraseStore {
         self.init(catalogLimit: PassphraseOrder.limit, usedLimit: PassphraseOrder.usedLimit)
     }
 
-    /// One that forgets earlier.
+    /// Creates a store with lower limits.
     init(catalogLimit: Int, usedLimit: Int) {
         self.catalogLimit = catalogLimit
         self.usedLimit = usedLimit

@@ -2,23 +2,28 @@
 
 /// Remembers passphrases, by their digests only, so that a user types each of them once.
 public protocol PassphraseStore: Sendable {
-    /// The keys to try for a license: its own, then those of the same user at the same provider, then all others.
+    /// The keys to try for a license: its own, then keys of the same user at the same provider, then all others.
     ///
-    /// - Parameter license: that is to be unlocked.
+    /// - Parameter license: the license to unlock.
     /// - Returns: each key once; at most 1,000 of them.
     /// - Throws: `lcp.store`.
     func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey]
 
-    /// Remembers a key; nothing happens where it is known.
+    /// Stores a key unless it is already known.
     ///
     /// - Parameters:
-    ///   - key: of a passphrase.
-    ///   - owner: whose licenses it opens, as far as is known.
+    ///   - key: the key of a passphrase.
+    ///   - owner: the owner of the licenses that it opens, as far as known.
     /// - Throws: `lcp.store`.
     func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError)
 
-    /// Remembers keys of the same owner. ``LCPStore`` remembers all of them or none; a store without a way of its own adds one after the
-    /// other, and some are known where it fails between.
+    /// Stores keys of the same owner. ``LCPStore`` stores all of them or none; the default implementation adds them one by one,
+    /// and may fail after some.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys of passphrases.
+    ///   - owner: the owner of the licenses that they open, if known.
+    /// - Throws: `lcp.store`.
     func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
 }
 
@@ -30,9 +35,9 @@ extension PassphraseStore {
 
 /// Whose licenses a passphrase opens.
 public struct PassphraseOwner: Sendable, Hashable {
-    /// A license that it opened; nil for one that came with a catalog.
+    /// A license that the key opened; nil for a key from a catalog.
     public let license: String?
-    /// The provider that issued the license; nil when it is not known.
+    /// The provider that issued the license; nil if it is not known.
     public let provider: String?
     /// Names the user at the provider.
     public let user: String?
@@ -56,14 +61,14 @@ public struct PassphraseOwner: Sendable, Hashable {
 
 /// In which order known passphrases are tried.
 enum PassphraseOrder {
-    /// Keys at most that are tried for one license, and that are kept of catalogs; the oldest are forgotten.
+    /// The maximum number of keys tried for one license, and of stored keys from catalogs; the oldest are deleted.
     static let limit = 1000
-    /// Those at most that are kept because they opened a license.
+    /// The maximum number of stored keys that opened a license.
     static let usedLimit = 10_000
 
     /// - Parameters:
-    ///   - known: keys with whose they are, the newest first.
-    ///   - license: that is to be unlocked.
+    ///   - known: keys and their owners, the newest first.
+    ///   - license: the license to unlock.
     /// - Returns: each key once.
     static func sorted(_ known: [(key: UserKey, owner: PassphraseOwner)], for license: LicenseDocument) -> [UserKey] {
         let wanted = PassphraseOwner(license)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
 
-/// Opens publications that Readium LCP protects: with a passphrase, or restricted, when only metadata and cover can be seen.
+/// Opens publications that Readium LCP protects: with a passphrase, or restricted to metadata and cover.
 public struct LCPContentProtection: ContentProtection {
-    /// Asks for passphrases; nil where the streamer's `onAskCredentials` does.
+    /// Prompts for passphrases; nil uses the streamer's `onAskCredentials`.
     public let authentication: (any LCPAuthenticating)?
     private let service: LCPService
 
@@ -63,7 +64,7 @@ public struct LCPContentProtection: ContentProtection {
             ask: prompt(package, allowUserInteraction, sender, onAskCredentials)
         )
         let outcome = await opening.open(await service.newest(license))
-        // one that can be kept nowhere is asked for again the next time
+        // a license that cannot be stored is requested again the next time
         if outcome.isFresh, let fresh = outcome.verified { try? await container.replace(fresh) }
         let lcpLicense = LCPLicense(outcome, service) { license throws(LCPError) in try await container.replace(license) }
         var protected =
@@ -126,7 +127,7 @@ public struct LCPContentProtection: ContentProtection {
         }
     }
 
-    /// The dialog; nil when none is allowed.
+    /// The dialog; nil if none is allowed.
     private func prompt(
         _ asset: PublicationAsset,
         _ allowUserInteraction: Bool,

@@ -5,7 +5,7 @@ public import CarrelPublication
 
 /// The protection of a publication by Readium LCP.
 public final class LCPContentProtectionService: ContentProtectionService {
-    /// Nil where the license document cannot be read.
+    /// The license; nil if its document cannot be read.
     public let license: LCPLicense?
     public let isRestricted: Bool
     public let error: (any Error)?
@@ -35,7 +35,7 @@ extension Publication {
 }
 
 extension Publication.OpeningError {
-    /// Why LCP keeps a publication closed, under the code that LCP gives it.
+    /// Converts an LCP error to the reason why a publication is restricted; the LCP code is kept.
     init(_ error: LCPError) {
         switch error.code {
         case .passphraseRequired: self.init(.credentialsRequired, error.message)

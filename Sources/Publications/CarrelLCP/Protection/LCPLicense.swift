@@ -5,7 +5,7 @@ import CarrelCrypto
 import CarrelPublication
 import CarrelThreads
 
-/// The license of a publication that was opened, with what can be done about it at its provider.
+/// The license of a publication that was opened, with its operations at the provider.
 public final class LCPLicense: Sendable {
     private struct State {
         var license: UnverifiedLicense
@@ -29,21 +29,21 @@ public final class LCPLicense: Sendable {
         self.replace = replace
     }
 
-    /// As it is now.
+    /// The current license document.
     public var document: LicenseDocument { state.withLock { $0.license.document } }
-    /// The server's last status; nil when it was not or could not be asked.
+    /// The server's last status; nil if it was not or could not be requested.
     public var status: StatusDocument? { state.withLock { $0.status } }
 
-    /// The characters that may still be copied on this device, in Unicode scalars; nil when copying is not limited.
+    /// The characters that may still be copied on this device, in Unicode scalars; nil if copying is not limited.
     ///
-    /// Throws `lcp.store` when what was used cannot be read.
+    /// Throws `lcp.store` if the usage cannot be read.
     public var charactersToCopyLeft: Int? {
         get async throws(LCPError) { try await remaining(.copy) }
     }
 
-    /// The pages that may still be printed on this device; nil when printing is not limited.
+    /// The pages that may still be printed on this device; nil if printing is not limited.
     ///
-    /// Throws `lcp.store` when what was used cannot be read.
+    /// Throws `lcp.store` if the usage cannot be read.
     public var pagesToPrintLeft: Int? {
         get async throws(LCPError) { try await remaining(.print) }
     }
@@ -62,16 +62,16 @@ public final class LCPLicense: Sendable {
 
     /// The result of a renewal.
     public enum Renewal: Sendable, Equatable {
-        /// The license was extended; nil where it has no end any more.
+        /// The license was extended; nil if it no longer ends.
         case renewed(until: Instant?)
         /// The user has to ask at this address in a browser; afterwards call ``LCPLicense/update()``.
         case page(String)
     }
 
-    /// Asks for more time (LSD 1.0 §3.4), and puts the new license into the publication.
+    /// Renews the loan (LSD 1.0 §3.4), and puts the new license into the publication.
     ///
-    /// - Parameter end: until when; nil leaves it to the provider.
-    /// - Returns: until when the license is good now, or where the user has to ask.
+    /// - Parameter end: the requested end; nil leaves it to the provider.
+    /// - Returns: the new end, or the page where the user has to renew.
     /// - Throws: `lcp.not-offered`, `lcp.refused` with the provider's words, `lcp.unavailable`.
     @discardableResult
     public func renew(until end: Instant? = nil) async throws(LCPError) -> Renewal {
@@ -98,11 +98,14 @@ public final class LCPLicense: Sendable {
         }
         let device = try await service.store.deviceID()
         try await follow(try await service.server.giveBack(link, device: device), mustBeFresh: false)
-        // a returned loan stays closed without asking again
+        // a returned loan stays closed without another request
         try? await service.store.noteStanding(of: document, refusal: LCPError(.returned, "the publication was given back"))
     }
 
     /// Asks the provider how the license stands, and puts a newer one into the publication.
+    ///
+    /// - Throws: `lcp.not-offered` if the license has no status document; ``LCPError`` if the provider cannot be reached or its
+    ///   answer is not accepted.
     public func update() async throws(LCPError) {
         try await follow(try await askStatus(), mustBeFresh: true)
     }
@@ -128,7 +131,7 @@ public final class LCPLicense: Sendable {
         await service.note(license, after: license, LicenseValidation.refusal(status, license, service.clock.now))
     }
 
-    /// Takes over what a server answered, and a newer license if there is one.
+    /// Applies a server's response, and installs a newer license if there is one.
     private func follow(_ status: StatusDocument, mustBeFresh: Bool) async throws(LCPError) {
         let before = document
         guard status.id == before.id else {

@@ -5,7 +5,7 @@ import CarrelCrypto
 public import CarrelHTTPClient
 import CarrelPublication
 
-/// Readium LCP for a reading app: what it remembers, and what it talks to.
+/// Readium LCP for a reading app: its store and its connections.
 ///
 ///     let service = LCPService(store: LCPStore(path: "licenses.sqlite"))
 ///     let streamer = Streamer(contentProtections: [service.contentProtection(authentication)])
@@ -14,15 +14,15 @@ public final class LCPService: Sendable {
     public struct Configuration: Sendable {
         /// The profiles that licenses may follow.
         public var profiles = ProfileRegistry()
-        /// How this device is called in lists that its user sees.
+        /// The name of this device in lists shown to its user.
         public var deviceName = "Carrel"
         /// BCP 47 tags, for servers' messages.
         public var languages: [String] = []
-        /// Whether nothing is asked of any server.
+        /// Whether to send no requests to any server.
         public var isOffline = false
         /// Addresses of lists of revoked certificates, besides those that certificates name.
         public var revocationListAddresses: [String] = []
-        /// How long a license server may take.
+        /// The time limit of requests to license servers.
         public var timeout = Duration.seconds(5)
 
         /// Creates options with their defaults.
@@ -39,13 +39,15 @@ public final class LCPService: Sendable {
     let opener: AssetOpener
     let background = BackgroundWork()
 
+    /// Creates a service, which opens publications that LCP protects.
+    ///
     /// - Parameters:
-    ///   - store: what the device remembers.
-    ///   - passphrases: where their digests are kept; in the store unless told otherwise.
-    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; nil for one that reaches nothing
-    ///     but public addresses (`AddressRule.publicOnly`).
-    ///   - configuration: what the app decides.
-    ///   - clock: by which licenses begin and end.
+    ///   - store: the data of this device.
+    ///   - passphrases: the storage of their digests; the store by default.
+    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; nil for one that reaches
+    ///     nothing but public addresses (`AddressRule.publicOnly`).
+    ///   - configuration: the app's settings.
+    ///   - clock: the clock for the validity of licenses.
     public init(
         store: LCPStore,
         passphrases: (any PassphraseStore)? = nil,
@@ -90,7 +92,7 @@ public final class LCPService: Sendable {
         }
     }
 
-    /// The package that a license leads to, if the license is verified: nothing is asked of unverified addresses.
+    /// The package that a license leads to, if the license is verified: unverified addresses receive no requests.
     func package(of license: [UInt8]) async throws(ResourceError) -> PublicationAsset {
         do throws(LCPError) {
             let unverified = try UnverifiedLicense(license)
@@ -111,8 +113,8 @@ public final class LCPService: Sendable {
         }
     }
 
-    /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not be
-    /// put into it.
+    /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not
+    /// be put into it.
     func newest(_ license: UnverifiedLicense) async -> UnverifiedLicense {
         guard let bytes = try? await store.license(for: license.document), let kept = try? UnverifiedLicense(bytes),
             kept.document.replaces(license.document),
@@ -123,18 +125,19 @@ public final class LCPService: Sendable {
         return kept
     }
 
-    /// Remembers how a license stands after its server was asked, for when it cannot be. What cannot be kept is found out again the next time.
+    /// Stores the state of a license after a response of its server, for offline use. If that fails, the state is requested again
+    /// the next time.
     ///
     /// - Parameters:
     ///   - license: verified.
-    ///   - before: the one in whose place it came.
-    ///   - error: why it does not open; only what its provider has done with it for good is remembered.
+    ///   - before: the license that it replaced.
+    ///   - error: the reason why it does not open; only the provider's final decisions are stored.
     func note(_ license: LicenseDocument, after before: LicenseDocument, _ error: LCPError?) async {
         let isFinal = error.map { [.revoked, .returned, .loanCancelled].contains($0.code) } ?? false
         try? await store.noteStanding(of: license, after: before, refusal: isFinal ? error : nil)
     }
 
-    /// Tells the server in the background that this device reads the publication, until it once says yes.
+    /// Registers this device with the server in the background, until it succeeds once.
     func register(_ license: LicenseDocument, _ status: StatusDocument) {
         guard status.status == .ready || status.status == .active,
             let link = status.links.first(withRelation: "register")

@@ -3,7 +3,7 @@
 import CarrelPublication
 import CarrelThreads
 
-/// The place of an open publication's license: in its package if that is a file that can be written, otherwise beside it.
+/// The location of an open publication's license: in its package if that is a writable file, otherwise in the store.
 struct LicenseContainer: Sendable {
     private let asset: PublicationAsset
     private let opener: AssetOpener
@@ -31,10 +31,10 @@ struct LicenseContainer: Sendable {
         }
     }
 
-    /// Replaces the license. Open resources go on reading.
+    /// Replaces the license. Open resources stay readable.
     ///
-    /// - Parameter license: newer than that one.
-    /// - Throws: `lcp.store` when it can be kept nowhere.
+    /// - Parameter license: the newer license.
+    /// - Throws: `lcp.store` if it cannot be stored anywhere.
     func replace(_ license: VerifiedLicense) async throws(LCPError) {
         do throws(ResourceError) {
             try await inject(license)

@@ -4,19 +4,19 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelPublication
 
-/// Opens one license: performs what ``LicenseValidation`` asks for, and finds the passphrase.
+/// Opens one license: performs the actions of ``LicenseValidation``, and finds the passphrase.
 struct LicenseOpening {
     let service: LCPService
     /// The app's credentials: a passphrase or its digest.
     let credentials: String?
-    /// Asks the user; nil when no dialog is allowed.
+    /// Asks the user; nil if no dialog is allowed.
     let ask: ((LCPAuthenticatedLicense) async -> String?)?
 
     /// The result of an opening.
     struct Outcome {
         /// The license that counts now.
         let license: UnverifiedLicense
-        /// The same, verified; nil where it is not.
+        /// The verified license; nil if it is not verified.
         let verified: VerifiedLicense?
         /// Received from the server meanwhile.
         let isFresh: Bool
@@ -61,7 +61,7 @@ struct LicenseOpening {
         }
 
         func note(_ current: LicenseDocument, _ status: StatusDocument?, _ error: LCPError?) async {
-            // one that cannot be kept is found out again the next time
+            // a state that cannot be stored is requested again the next time
             if status != nil {
                 await service.note(current, after: license.document, error)
             } else if error == nil {

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 
-/// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller performs
-/// each action and tells what came of it.
+/// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller
+/// performs each action and reports the result.
 ///
-/// The signature comes first, so that nothing is sent to the addresses of an unsigned document, and no question of it is
-/// shown. A certificate that was revoked still gets its chance of a fresh license under another one.
+/// The signature comes first, so that no requests are sent to the addresses of an unsigned document, and its prompt is not shown.
+/// A license with a revoked certificate can still be replaced by a fresh license with another certificate.
 struct LicenseValidation {
     /// The next action.
     enum Action {
@@ -31,10 +31,10 @@ struct LicenseValidation {
     private let isOffline: Bool
     private let profiles: ProfileRegistry
     private let now: Instant
-    /// The cached status; counts where the server cannot be asked.
+    /// The cached status, used if the server cannot be reached.
     private let standing: CachedLicenseStatus?
     private var verified: Result<VerifiedLicense, LCPError>?
-    /// The server's status; nil where it cannot be had.
+    /// The server's status; nil if it is unavailable.
     private(set) var status: StatusDocument?
     /// The license that takes the place of the first.
     private(set) var fresh: VerifiedLicense?
@@ -100,8 +100,8 @@ struct LicenseValidation {
         return .unlock(license)
     }
 
-    /// Why the status forbids to open the license. What was taken back or given back is closed whatever the license says; that it
-    /// expired only counts where the license is not newer than the status knows (LSD 1.0 §2.6), as after a renewal.
+    /// Returns the reason if the status forbids opening the license. Revoked or returned licenses stay closed in any case; expiry
+    /// only counts if the license is not newer than the status (LSD 1.0 §2.6), as after a renewal.
     static func refusal(_ status: StatusDocument, _ license: LicenseDocument?, _ now: Instant) -> LCPError? {
         let day = status.statusUpdated.map { " on \($0.description.prefix(10))" } ?? ""
         switch status.status {
@@ -121,7 +121,7 @@ struct LicenseValidation {
             return LCPError(.expired, "the license has expired\(day)")
         case .ready, .active: return nil
         default:
-            // what is not known may forbid anything
+            // an unknown right may forbid anything
             return LCPError(
                 .unknownStatus,
                 "the license has the status \"\(status.status.rawValue.prefix(64))\", which is not known"
@@ -129,7 +129,7 @@ struct LicenseValidation {
         }
     }
 
-    /// Why the dates of a license forbid to open it at an instant.
+    /// Returns the reason if the dates of a license forbid opening it at an instant.
     static func refusal(_ rights: LicenseRights, _ now: Instant) -> LCPError? {
         if let start = rights.start, now < start { return LCPError(.notStarted, "the license is not good before \(start)") }
         if let end = rights.end, now > end { return LCPError(.expired, "the license expired at \(end)") }

@@ -5,21 +5,21 @@ import CarrelPublication
 
 /// The license's place in a package, and the package without it.
 enum LicensedPackage {
-    /// The license document in a package, and where it is.
+    /// Reads the license document in a package.
     ///
-    /// - Parameter fetcher: over the package.
+    /// - Parameter fetcher: a fetcher of the package.
     /// - Returns: nil for a package without one.
-    /// - Throws: what reading throws.
+    /// - Throws: errors of reading.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
         let place = LicenseLocation(in: try await fetcher.paths())
         guard place.isTaken else { return nil }
         return try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit)
     }
 
-    /// Whether a package is encrypted by Readium LCP, by what it declares.
+    /// Whether a package declares encryption by Readium LCP.
     ///
-    /// - Parameter fetcher: over the package.
-    /// - Returns: false, too, where what it declares cannot be read.
+    /// - Parameter fetcher: a fetcher of the package.
+    /// - Returns: false also if its declarations cannot be read.
     /// - Throws: `resource.unavailable`, `resource.cancelled`.
     static func isEncrypted(_ fetcher: any Fetcher) async throws(ResourceError) -> Bool {
         guard !(fetcher is SingleResourceFetcher) else { return false }
@@ -31,13 +31,13 @@ enum LicensedPackage {
         }
     }
 
-    /// A license document that stands alone.
+    /// Reads a standalone license document.
     ///
     /// - Parameters:
-    ///   - asset: what is being opened.
-    ///   - fetcher: over it.
-    /// - Returns: nil where it is something else.
-    /// - Throws: what reading throws.
+    ///   - asset: the asset being opened.
+    ///   - fetcher: a fetcher of the asset.
+    /// - Returns: nil if it is something else.
+    /// - Throws: errors of reading.
     static func document(alone asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
         guard fetcher is SingleResourceFetcher, let link = try await fetcher.links().first else { return nil }
         let isNamed = asset.mediaType?.essence == LicenseDocument.mediaType || asset.name.lowercased().hasSuffix(".lcpl")
@@ -65,7 +65,7 @@ enum LicensedPackage {
         ]
     }
 
-    /// The format of a package without its protection; nil where its content does not show it.
+    /// The format of a package without its protection; nil if its content does not show it.
     static func mediaType(of asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> MediaType? {
         let format = try await AssetOpener.sniff(asset, fetcher)
         return format.conforms(to: .epub) || format.conforms(to: .rwp) ? format.withoutLCP.mediaType : nil

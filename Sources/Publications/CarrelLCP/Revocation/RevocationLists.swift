@@ -5,17 +5,17 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 
-/// The lists of revoked certificates: kept on disk, fetched again in the background, never waited for.
+/// The lists of revoked certificates: stored on disk, refreshed in the background, never waited for.
 ///
-/// A list is kept only when it can be read and is signed by a trusted root, so that the page of a captive portal is not; an older
-/// list never takes the place of a newer one, nor one that is signed with a broken digest that of one that is not. Such a list
-/// counts where it is the only one: it can but take certificates back.
+/// A list is stored only if it is readable and signed by a trusted root, which rules out pages of captive portals. An older list
+/// never replaces a newer one, and a list signed with a broken digest never replaces a secure one. Such a list is used if it is
+/// the only one: it can only revoke certificates.
 struct RevocationLists: Sendable {
     let store: LCPStore
     let client: HTTPClient
     let clock: any WallClock
     let anchors: [TrustAnchor]
-    /// Addresses that are asked besides those that certificates name.
+    /// Addresses of lists, in addition to the addresses in certificates.
     let addresses: [String]
     let background: BackgroundWork
 
@@ -23,16 +23,16 @@ struct RevocationLists: Sendable {
     static let age = Duration.seconds(7 * 86_400)
     /// So long an address that gave none is left alone.
     static let pause = Duration.seconds(3600)
-    /// How far the clocks of authorities may be ahead.
+    /// The tolerated advance of authorities' clocks.
     static let tolerance = Duration.seconds(86_400)
     private static let timeout = Duration.seconds(8)
 
     /// The lists known now. Fails to nothing: a missing list keeps no user from reading (LCP 1.0 §5.6.2).
     func known() async -> [RevocationList] { (try? await store.revocationLists().lists) ?? [] }
 
-    /// Fetches lists that are old, in the background.
+    /// Refreshes old lists in the background.
     ///
-    /// - Parameter certificate: a provider's, verified: its lists are asked for.
+    /// - Parameter certificate: a provider's verified certificate, which names its lists.
     func refresh(for certificate: Certificate) {
         for url in Set(addresses + certificate.revocationListAddresses) {
             background.start("list \(url)") { await fetch(url) }
@@ -47,12 +47,12 @@ struct RevocationLists: Sendable {
         try? await store.noteAttempt(at: url, now)
         guard let list = await Self.download(url, client), anchors.contains(where: { list.isSigned(by: $0.subjectPublicKeyInfo) })
         else { return }
-        // one from a day that has not come would keep out all that are made before it
+        // a list dated in the future would block all lists issued before that date
         guard list.thisUpdate <= now + Self.tolerance, kept?.list.map({ list.isBetter(than: $0) }) ?? true else { return }
         try? await store.keep(list, from: url, at: now)
     }
 
-    /// The list at an address; nil where there is none, or something else.
+    /// Downloads the list at an address; nil if there is none.
     static func download(_ url: String, _ client: HTTPClient) async -> RevocationList? {
         var request = ClientRequest(
             url,
@@ -66,8 +66,8 @@ struct RevocationLists: Sendable {
 }
 
 extension RevocationList {
-    /// Whether it may take the place of another: not older, where both are as good; a good one takes that of a bad one whatever that
-    /// one declares about its age, because it is unsigned.
+    /// Whether the list may replace another: it must not be older if both are equally secure; a secure list replaces an insecure
+    /// one whatever age that one declares, because its signature proves nothing.
     fileprivate func isBetter(than other: RevocationList) -> Bool {
         hasWeakDigest == other.hasWeakDigest ? thisUpdate >= other.thisUpdate : !hasWeakDigest
     }

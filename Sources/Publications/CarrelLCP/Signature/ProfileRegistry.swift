@@ -4,9 +4,9 @@ import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
 
-/// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
+/// An encryption profile of LCP (LCP 1.0 §5): its accepted signatures and roots, and the transform of the user key.
 ///
-/// The open profile is ``basic(adding:)``. Others differ in roots, algorithms and the transform; an app that has one under contract
+/// The open profile is ``basic(adding:)``. Others differ in roots, algorithms and the transform; an app with a licensed profile
 /// registers it.
 public struct LCPProfile: Sendable {
     /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
@@ -21,13 +21,15 @@ public struct LCPProfile: Sendable {
     private let contentKeyAlgorithms: Set<String>
     private let userKeyAlgorithms: Set<String>
 
+    /// Creates a profile.
+    ///
     /// - Parameters:
-    ///   - uri: that licenses name.
-    ///   - anchors: whose signature makes a provider's certificate trusted.
-    ///   - signatures: how licenses may be signed.
-    ///   - contentKeyAlgorithms: URIs of how the content key may be encrypted.
-    ///   - userKeyAlgorithms: URIs of how the passphrase may be hashed.
-    ///   - transform: makes the key that decrypts out of the digest of the passphrase; nil where that is the key.
+    ///   - uri: the profile's URI in licenses.
+    ///   - anchors: the keys whose signature makes a provider's certificate trusted.
+    ///   - signatures: the accepted signature algorithms of licenses.
+    ///   - contentKeyAlgorithms: URIs of the accepted encryption algorithms of the content key.
+    ///   - userKeyAlgorithms: URIs of the accepted hash algorithms of the passphrase.
+    ///   - transform: derives the decryption key from the passphrase's digest; nil if the digest is the key.
     public init(
         uri: String,
         anchors: [TrustAnchor],
@@ -46,12 +48,12 @@ public struct LCPProfile: Sendable {
 
     /// The key that decrypts, made out of a user key.
     ///
-    /// - Throws: `lcp.profile` when the profile makes a key of another length than 32 bytes.
+    /// - Throws: `lcp.profile` if the profile makes a key of another length than 32 bytes.
     func key(_ userKey: Secret) throws(LCPError) -> Secret {
         guard let transform else { return userKey }
         var digest = userKey.withBytes { [UInt8](copying: $0) }
         var key = transform(digest)
-        // the key first: where the transform returned its argument, the digest has the storage alone only then
+        // release the key first: if the transform returned its argument, the digest is unique only then
         defer {
             SecretMemory.wipe(&key)
             SecretMemory.wipe(&digest)
@@ -71,15 +73,15 @@ public struct LCPProfile: Sendable {
     /// The basic profile, with EDRLab's test roots.
     ///
     /// - Parameter anchors: further roots that the user or the app trusts.
-    /// - Returns: a profile that takes the passphrase's digest as it is.
+    /// - Returns: a profile that uses the passphrase's digest unchanged.
     public static func basic(adding anchors: [TrustAnchor] = []) -> LCPProfile {
         basic(trusting: TrustAnchor.edrlabTestRoots + anchors)
     }
 
     /// The basic profile without EDRLab's test roots.
     ///
-    /// - Parameter anchors: the roots that are trusted; with none, no license is.
-    /// - Returns: a profile that takes the passphrase's digest as it is.
+    /// - Parameter anchors: the trusted roots; without any, no license is trusted.
+    /// - Returns: a profile that uses the passphrase's digest unchanged.
     public static func basic(trusting anchors: [TrustAnchor]) -> LCPProfile {
         LCPProfile(uri: basicURI, anchors: anchors, signatures: [.rsaSHA256], transform: nil)
     }
@@ -87,14 +89,14 @@ public struct LCPProfile: Sendable {
     static let basicURI = "http://readium.org/lcp/basic-profile"
 }
 
-/// How the licenses of a profile may be signed (LCP 1.0 §5.2).
+/// A signature algorithm of licenses (LCP 1.0 §5.2).
 public enum LCPSignatureAlgorithm: Sendable, Hashable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 §8.2), under a key of 2,048 to 8,192 bits.
     case rsaSHA256
     /// ECDSA with SHA-256 on P-256, P-384 or P-521; R and S side by side, each as long as the curve's order (RFC 4050 §3.3).
     case ecdsaSHA256
 
-    /// How licenses name it (RFC 9231).
+    /// The URI of the algorithm in licenses (RFC 9231).
     var uri: String {
         switch self {
         case .rsaSHA256: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
@@ -114,12 +116,16 @@ public enum LCPSignatureAlgorithm: Sendable, Hashable, CaseIterable {
 public struct ProfileRegistry: Sendable {
     private let profiles: [String: LCPProfile]
 
-    /// - Parameter profiles: of two with one URI, the later counts.
+    /// Creates a registry of profiles.
+    ///
+    /// - Parameter profiles: the profiles; a later profile replaces an earlier one of the same URI.
     public init(_ profiles: [LCPProfile] = [.basic()]) {
         self.profiles = Dictionary(profiles.map { ($0.uri, $0) }, uniquingKeysWith: { $1 })
     }
 
     /// The profile of that URI.
+    ///
+    /// - Parameter uri: the profile's URI, as licenses name it.
     public subscript(uri: String) -> LCPProfile? { profiles[uri] }
 
     /// The roots of all profiles.

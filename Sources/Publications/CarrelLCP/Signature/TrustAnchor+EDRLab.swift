@@ -3,8 +3,8 @@
 import CarrelBytes
 
 extension TrustAnchor {
-    /// The two test roots of EDRLab, which sign the certificates of test licenses: `CN=EDRLab Readium LCP test CA`, of 2016 and of
-    /// 23 March 2026, under one name and with two keys. The keys are those of the certificates in the public repository
+    /// The two test roots of EDRLab, which sign the certificates of test licenses: `CN=EDRLab Readium LCP test CA`, of 2016 and
+    /// of 23 March 2026, under one name and with two keys. The keys come from the certificates in the public repository
     /// `edrlab/lcp-server` (`pkg/check/data/cacert-edrlab-test.pem`, commits e6748e2 and f265bcc).
     public static let edrlabTestRoots: [TrustAnchor] = [
         TrustAnchor(name: "EDRLab test root of 2016", base64: test2016),

@@ -3,7 +3,7 @@
 package import CarrelCrypto
 
 /// A key whose signature makes a provider's certificate trusted. Only the key counts: a root that was replaced under its old name
-/// is another one, and an intermediate authority that is trusted needs no root above it (RFC 5280 §6.1.1 d).
+/// is a different anchor, and a trusted intermediate authority needs no root above it (RFC 5280 §6.1.1 d).
 public struct TrustAnchor: Sendable, Hashable {
     /// For messages, such as `EDRLab test root of 2016`.
     public let name: String
@@ -13,7 +13,7 @@ public struct TrustAnchor: Sendable, Hashable {
     /// Creates an anchor from a key.
     ///
     /// - Parameters:
-    ///   - name: for messages.
+    ///   - name: a name for messages.
     ///   - subjectPublicKeyInfo: DER (RFC 5280 §4.1.2.7).
     public init(name: String, subjectPublicKeyInfo: [UInt8]) {
         self.name = name
@@ -27,7 +27,9 @@ public struct TrustAnchor: Sendable, Hashable {
 
     /// The keys of the certificates in a file, in DER or PEM.
     ///
-    /// - Throws: `lcp.certificate` when it holds none.
+    /// - Parameter file: the file's bytes.
+    /// - Returns: one anchor for each certificate.
+    /// - Throws: `lcp.certificate` if it holds none.
     public static func all(in file: [UInt8]) throws(LCPError) -> [TrustAnchor] {
         do throws(CryptoError) {
             return try Certificate.all(in: file).map { TrustAnchor(name: "a certificate of the user's", certificate: $0) }

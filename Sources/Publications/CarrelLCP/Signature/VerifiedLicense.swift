@@ -8,6 +8,9 @@ public struct UnverifiedLicense: Sendable, Equatable {
     /// The license document; nothing in it is verified.
     public let document: LicenseDocument
 
+    /// Reads a license document, which is not verified yet.
+    ///
+    /// - Parameter bytes: the document, in UTF-8.
     /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         document = try LicenseDocument(bytes)
@@ -15,21 +18,21 @@ public struct UnverifiedLicense: Sendable, Equatable {
 
     fileprivate init(_ document: LicenseDocument) { self.document = document }
 
-    /// Checks the profile, the certificate and the signature (LCP 1.0 §5.6). What day it is does not matter: the certificate has to
-    /// have been valid when the license was last changed. ``LCPService`` looks into lists of revoked certificates, too.
+    /// Checks the profile, the certificate and the signature (LCP 1.0 §5.6). The current date does not matter: the certificate
+    /// must have been valid when the license was last changed. ``LCPService`` also checks lists of revoked certificates.
     ///
-    /// - Parameter profiles: that are known.
+    /// - Parameter profiles: the known profiles.
     /// - Returns: the verified license.
     /// - Throws: `lcp.profile`, `lcp.certificate`, `lcp.signature`.
     public func verified(by profiles: ProfileRegistry) throws(LCPError) -> VerifiedLicense {
         try verified(by: profiles, revocationLists: [])
     }
 
-    /// The same, with lists of revoked certificates.
+    /// Verifies the license and checks lists of revoked certificates.
     ///
     /// - Parameters:
-    ///   - profiles: that are known.
-    ///   - lists: those count that are signed with the key that signed the certificate.
+    ///   - profiles: the known profiles.
+    ///   - lists: revocation lists; only lists signed with the key that signed the certificate count.
     /// - Returns: the verified license.
     /// - Throws: what ``verified(by:)`` throws, and `lcp.certificate-revoked`.
     package func verified(
@@ -57,7 +60,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
         return VerifiedLicense(document, profile, certificate, anchor)
     }
 
-    /// - Throws: `lcp.profile` for one that is not registered, and for keys that are kept in another way than it says.
+    /// - Throws: `lcp.profile` if the profile is not registered, or its keys are encrypted in another way.
     func profile(of profiles: ProfileRegistry) throws(LCPError) -> LCPProfile {
         guard let profile = profiles[document.encryption.profile] else {
             throw LCPError(.unsupportedProfile, "the license follows a profile that cannot be opened here")
@@ -76,8 +79,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
     }
 }
 
-/// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:)`` makes
-/// one.
+/// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:)`` creates it.
 public struct VerifiedLicense: Sendable {
     /// The verified license document.
     public let document: LicenseDocument

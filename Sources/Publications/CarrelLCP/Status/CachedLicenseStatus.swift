@@ -2,14 +2,14 @@
 
 import CarrelBytes
 
-/// The last known status of a license on a device, for when its provider cannot be asked.
+/// The last known status of a license on a device, used while its provider cannot be reached.
 struct CachedLicenseStatus: Sendable {
-    /// When the newest license that was seen was changed: an older one does not count any more.
+    /// The change time of the newest known license: an older license is no longer accepted.
     let newest: Instant
     /// The provider's final action on it.
     let refusal: LCPError?
 
-    /// Why a license is not opened without asking its provider.
+    /// Returns the reason why a license cannot be opened without its provider.
     func refusal(of license: LicenseDocument) -> LCPError? {
         if let refusal { return refusal }
         guard license.lastChange < newest else { return nil }

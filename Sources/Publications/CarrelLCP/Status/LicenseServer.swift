@@ -7,7 +7,7 @@ import CarrelHTTPClient
 /// Talks to license status servers (LSD 1.0 §3).
 struct LicenseServer: Sendable {
     let client: HTTPClient
-    /// How the device calls itself, for its user to recognise in a list.
+    /// The name of the device, which its user recognizes in a list.
     let deviceName: String
     /// BCP 47 tags, for the server's messages.
     let languages: [String]
@@ -24,18 +24,18 @@ struct LicenseServer: Sendable {
         try UnverifiedLicense(try await send(.get, link.href, accept: LicenseDocument.mediaType))
     }
 
-    /// Says that this device reads the publication. A server counts a device once, however often it is told.
+    /// Registers this device as a reader of the publication. A server counts a device once, even if it registers repeatedly.
     func register(_ link: LicenseLink, device: String) async throws(LCPError) -> StatusDocument {
         try StatusDocument(try await send(.post, expand(link, device), accept: StatusDocument.mediaType))
     }
 
-    /// Asks for more time.
+    /// Requests an extension of the loan.
     ///
     /// - Parameters:
-    ///   - link: of the relation `renew`, with a media type of a status document.
-    ///   - device: its identifier.
-    ///   - end: until when; nil leaves it to the server.
-    /// - Returns: the status afterwards.
+    ///   - link: the link of the relation `renew`, with the media type of a status document.
+    ///   - device: the device's identifier.
+    ///   - end: the requested end; nil leaves it to the server.
+    /// - Returns: the new status.
     /// - Throws: `lcp.refused` with the server's words, `lcp.unavailable`.
     func renew(_ link: LicenseLink, device: String, until end: Instant?) async throws(LCPError) -> StatusDocument {
         try StatusDocument(try await send(.put, expand(link, device, end), accept: StatusDocument.mediaType))

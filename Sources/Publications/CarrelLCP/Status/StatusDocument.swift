@@ -4,9 +4,9 @@ public import CarrelBytes
 import CarrelJSON
 import CarrelPublication
 
-/// A license status document (LSD 1.0 §2): what has become of a license since it was issued.
+/// A license status document (LSD 1.0 §2): the changes to a license since it was issued.
 public struct StatusDocument: Sendable {
-    /// Of the license.
+    /// The license's identifier.
     public let id: String
     /// The state of the license.
     public let status: Status
@@ -48,16 +48,17 @@ public struct StatusDocument: Sendable {
     public struct Event: Sendable, Equatable {
         /// Such as `register`.
         public let type: String
-        /// The time of the event; nil when it is missing or malformed.
+        /// The time of the event; nil if it is missing or malformed.
         public let time: Instant?
     }
 
     static let mediaType = "application/vnd.readium.license.status.v1.0+json"
 
-    /// Reads one liberally: what is not needed may be missing, or a time that cannot be read, and links and media types that are not known are
-    /// passed over. What was revoked stays so however its day is written.
+    /// Reads a document leniently: optional members may be missing, times may be unreadable, and unknown links and media types
+    /// are ignored. A revoked license is revoked however its date is written.
     ///
-    /// - Throws: `lcp.status` for what is none.
+    /// - Parameter bytes: the document, in UTF-8.
+    /// - Throws: `lcp.status` for other data.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 1 << 20)), let object = json.object else {
             throw LCPError(.malformedStatus, "the status document is not a JSON object")
@@ -76,11 +77,10 @@ public struct StatusDocument: Sendable {
         }
     }
 
-    /// The address of the new license: of the links to licenses of LCP, the one whose profile is known; one that names no profile
-    /// may be of any.
+    /// The address of the new license: among the links to LCP licenses, the link with a known profile, or without a profile.
     ///
-    /// - Parameter profiles: that are known.
-    /// - Returns: nil where there is none that can be used.
+    /// - Parameter profiles: the known profiles.
+    /// - Returns: nil if there is no usable link.
     func licenseLink(_ profiles: ProfileRegistry) -> LicenseLink? {
         let licenses = links.filter {
             $0.relations.contains("license")

@@ -7,7 +7,7 @@ enum URITemplate {
     /// The address, with variables that have no value left out.
     static func expand(_ template: String, _ values: [String: String]) -> String {
         var out = ""
-        // remembered: to look for it in all that is written would take the square of the length
+        // a flag, because searching the whole output each time would take quadratic time
         var hasQuery = false
         func add(_ piece: some StringProtocol) {
             out += piece

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelFiles
 import CarrelThreads
 import Glibc
 
-/// A file without a name from the beginning, gone with its last descriptor.
+/// A file without a name from the beginning, deleted with its last descriptor.
 ///
-/// Up to ``memoryLimit`` it is in memory, and once it is filled no process can change it, this one included (`F_SEAL_WRITE`). A longer
-/// one is on the disk, where files have no seals: it is then readable by its owner alone and has no descriptor for writing, but
-/// another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, give it back its mode, and
-/// write. Such a process could as well write into the memory of this one.
+/// Up to ``memoryLimit`` it is in memory, and once it is filled no process, including this one, can change it (`F_SEAL_WRITE`). A
+/// longer file is on disk, where files have no seals: it is then readable by its owner alone and has no descriptor for writing,
+/// but another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, restore its mode,
+/// and write. Such a process could also write into the memory of this one.
 @safe
 final class AnonymousFile: Sendable {
     /// For writing, until it is sealed.
@@ -21,10 +22,10 @@ final class AnonymousFile: Sendable {
     static let memoryLimit: Int64 = 64 << 20
     private let isInMemory: Bool
 
-    /// Makes an empty file: in memory, or on the disk of `TMPDIR`, `/var/tmp` or `/tmp` where it is to be long and such a disk has
-    /// files without names.
+    /// Creates an empty file: in memory, or if it will be long, on the disk of `TMPDIR`, `/var/tmp` or `/tmp`, if that supports
+    /// unnamed files.
     ///
-    /// - Parameter length: bytes that it will have, about.
+    /// - Parameter length: the approximate length in bytes.
     /// - Throws: `resource.unavailable`.
     init(expecting length: Int64) throws(ResourceError) {
         if length <= Self.memoryLimit {
@@ -56,23 +57,20 @@ final class AnonymousFile: Sendable {
         guard result == 0 else { throw ResourceError(.unavailable, "a temporary file cannot be written") }
     }
 
-    /// The file as a resource that is only read, sealed as far as it can be.
+    /// Returns the file as a read-only resource, sealed as far as possible.
     ///
-    /// - Parameter link: of the resource.
-    /// - Returns: the resource, which has a descriptor of its own.
+    /// - Parameter link: the resource's link.
+    /// - Returns: the resource, which has its own descriptor.
     /// - Throws: `resource.unavailable`.
     func sealed(_ link: Link) throws(ResourceError) -> FileResource {
-        // one on the disk cannot be sealed: its mode keeps it from being opened for writing again
+        // a file on disk cannot be sealed: its mode keeps it from being opened for writing again
         guard isInMemory ? clinux_seal(descriptor) == 0 : fchmod(descriptor, 0o400) == 0 else {
             throw ResourceError(.unavailable, "a temporary file cannot be closed to changes")
         }
-        var status = stat()
-        let reading = unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
-        guard reading >= 0, unsafe fstat(reading, &status) == 0 else {
-            if reading >= 0 { close(reading) }
+        guard let file = try? RegularFile("/proc/self/fd/\(descriptor)") else {
             throw ResourceError(.unavailable, "a temporary file cannot be read")
         }
-        return FileResource(link, descriptor: reading, byteCount: Int64(status.st_size))
+        return FileResource(link, file)
     }
 
     /// Copies a resource.

@@ -2,8 +2,8 @@
 
 import CarrelThreads
 
-/// A value that is made at its first use, by one task, while other users wait; made again after a failure, and after all
-/// users gave up.
+/// A value computed at first use by one task, while other users wait; computed again after a failure, and after all users
+/// canceled.
 package final class AsyncLazy<Value: Sendable>: Sendable {
     private let state = Locked(State.empty)
 
@@ -20,7 +20,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
         state.withLock { if case .made(let value) = $0 { value } else { nil } }
     }
 
-    /// - Parameter make: makes the value. Cancelled when the last task that waits for it is.
+    /// - Parameter make: computes the value. Canceled with the last task that waits for it.
     /// - Returns: the value.
     /// - Throws: what `make` throws.
     package func value(
@@ -57,7 +57,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
         }
     }
 
-    /// Cancels the task that makes the value; its users get the failure.
+    /// Cancels the task that computes the value; its users receive the error.
     package func giveUp() {
         state.withLock { state in
             guard case .making(let task, _) = state else { return }
@@ -74,7 +74,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
         }
     }
 
-    /// The result of a task, unless another one was begun since.
+    /// Stores the result of a task, unless another task has been started since.
     private func settle(_ task: Task<Value, any Error>, _ outcome: State) {
         state.withLock { state in
             if case .making(let current, _) = state, current == task { state = outcome }

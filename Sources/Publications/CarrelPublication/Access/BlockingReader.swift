@@ -12,7 +12,7 @@ struct BlockingReader: ByteReader, Sendable {
 
     /// - Parameters:
     ///   - resource: the bytes.
-    ///   - length: of them.
+    ///   - length: the number of bytes.
     init(_ resource: any Resource, length: Int64) {
         self.resource = resource
         self.length = length

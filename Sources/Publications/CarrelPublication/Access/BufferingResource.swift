@@ -2,11 +2,11 @@
 
 import CarrelThreads
 
-/// Reads ahead: for what is read in small pieces one after another from where each request is dear, such as a server.
+/// Reads ahead: for small sequential reads from a source with expensive requests, such as a server.
 ///
-/// A read that goes on where an earlier one ended asks for twice as much as was asked for there, up to a limit; one that does not
-/// asks for the wanted bytes. Several readers in different places do not disturb each other, nor does one that goes before another: the bytes it
-/// has read stay for a while. Closing lets go of all that is kept.
+/// A read that continues where an earlier one ended requests twice as much, up to a limit; other reads request only their bytes.
+/// Several readers at different positions do not disturb each other, nor does a reader ahead of another: its bytes stay buffered
+/// for a while. Closing releases all buffers.
 public final class BufferingResource: Resource {
     public var link: Link { resource.link }
     public var lengthHint: LengthHint? { resource.lengthHint }
@@ -16,7 +16,7 @@ public final class BufferingResource: Resource {
     private let most: Int
     private let kept = Locked(Kept())
 
-    /// Bytes of one read.
+    /// The bytes of one read.
     private struct Window {
         let start: Int64
         let bytes: [UInt8]
@@ -32,7 +32,7 @@ public final class BufferingResource: Resource {
         /// From then on nothing is kept.
         var isClosed = false
 
-        /// Readers in different places that are told apart.
+        /// The maximum number of concurrent readers at different positions.
         private static let limit = 8
 
         /// The first bytes of a range, as many as are kept.
@@ -46,12 +46,12 @@ public final class BufferingResource: Resource {
             )
         }
 
-        /// Notes that a reader goes on from a place.
+        /// Records that a reader continues from a position.
         ///
         /// - Parameters:
-        ///   - end: the place.
-        ///   - limit: bytes to keep of windows that were read to their end: for readers that are not so far.
-        /// - Returns: the length of the earlier read that ended here; nil where none did.
+        ///   - end: the position.
+        ///   - limit: the number of bytes to keep of completed windows, for slower readers.
+        /// - Returns: the length of the earlier read that ended here; nil if there was none.
         mutating func pass(_ end: Int64, limit: Int) -> Int? {
             guard let index = windows.lastIndex(where: { $0.end == end }) else { return nil }
             let count = windows[index].bytes.count
@@ -67,17 +67,19 @@ public final class BufferingResource: Resource {
             windows.append(window)
         }
 
-        /// Forgets what is needed least.
+        /// Evicts the least needed window.
         private mutating func removeOldest() {
             guard let index = windows.firstIndex(where: \.isPassed) ?? windows.indices.first else { return }
             windows.remove(at: index)
         }
     }
 
+    /// Creates a buffer for a resource.
+    ///
     /// - Parameters:
-    ///   - resource: closed with this one.
-    ///   - least: bytes that are asked for at least.
-    ///   - most: bytes that are asked for ahead at most; eight times as many are kept.
+    ///   - resource: the resource; closed with the buffer.
+    ///   - least: the minimum number of bytes per request.
+    ///   - most: the maximum number of bytes read ahead; eight times as many are kept.
     public init(_ resource: any Resource, least: Int = 0, most: Int = 2 << 20) {
         self.resource = resource
         self.least = least
@@ -98,7 +100,7 @@ public final class BufferingResource: Resource {
         let missing = range.upperBound - start
         let wanted = min(max(missing, ahead(at: start)), Int64.max - max(0, start))
         guard missing < wanted || missing < Int64(most) else {
-            // too much to keep; where it ended is enough to go on from
+            // too much to keep; its end is enough to detect a sequential read
             try await resource.read(start..<range.upperBound, into: &buffer)
             return keep(Window(start: range.upperBound, bytes: []))
         }
@@ -115,7 +117,7 @@ public final class BufferingResource: Resource {
         resource.close()
     }
 
-    /// Bytes to ask for from a place on: more where a window ends there.
+    /// The number of bytes to request from a position: more if a window ends there.
     private func ahead(at start: Int64) -> Int64 {
         guard let count = kept.withLock({ $0.pass(start, limit: 2 * most) }) else { return Int64(least) }
         return Int64(min(most, max(least, 2 * count)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps the whole of a small resource in memory from its first read on: for what can only be had as a whole.
+/// Keeps a small resource in memory after its first read: for resources that can only be read as a whole.
 ///
-/// A longer resource is not kept, but read from the child each time.
+/// Longer resources are not kept, but read from the child each time.
 public final class CachingResource: Resource {
     public var link: Link { resource.link }
 
@@ -10,9 +10,11 @@ public final class CachingResource: Resource {
     private let limit: Int
     private let whole = AsyncLazy<[UInt8]>()
 
+    /// Creates a cache for a resource.
+    ///
     /// - Parameters:
-    ///   - resource: closed with this one.
-    ///   - limit: bytes that are kept at most.
+    ///   - resource: the resource; closed with the cache.
+    ///   - limit: the maximum number of bytes to keep.
     public init(_ resource: any Resource, limit: Int = 1 << 20) {
         self.resource = resource
         self.limit = limit

@@ -15,7 +15,7 @@ public final class FailingResource: Resource {
         self.error = error
     }
 
-    /// One that is not there.
+    /// A resource that does not exist.
     public static func notFound(_ link: Link) -> FailingResource {
         FailingResource(link, ResourceError(.notFound, "\"\(link.href)\" is not in the publication"))
     }

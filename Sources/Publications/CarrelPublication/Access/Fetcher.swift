@@ -2,7 +2,7 @@
 
 /// Gives access to the resources of a container: a folder, an archive, a server.
 public protocol Fetcher: AnyObject, Sendable {
-    /// The links that it is known to hold; empty where they cannot be listed, as of a server.
+    /// The links of its resources; empty if they cannot be listed, as on a server.
     ///
     /// - Returns: links whose addresses are relative to the container.
     /// - Throws: ``ResourceError``.
@@ -14,21 +14,21 @@ public protocol Fetcher: AnyObject, Sendable {
     /// - Throws: ``ResourceError``.
     func paths() async throws(ResourceError) -> [ResourcePath]
 
-    /// The resource that a link leads to. Nothing is read yet: one that is not there fails when it is read.
+    /// The resource that a link leads to. Nothing is read yet: a missing resource fails when it is read.
     ///
-    /// - Parameter link: of the manifest or of `links()`; its query and fragment do not count.
+    /// - Parameter link: a link of the manifest or of `links()`; its query and fragment are ignored.
     /// - Returns: a resource that the caller closes.
     func get(_ link: Link) -> any Resource
 
-    /// How many bytes a resource takes in its container, packed and encrypted as it lies there, where that is known without asking:
-    /// from an archive's directory, or of a file.
+    /// The stored size of a resource in its container, compressed and encrypted, if it is known without a request: from an
+    /// archive's directory, or from a file.
     ///
-    /// - Parameter link: as for `get(_:)`.
-    /// - Returns: nil where it is not known, as of a server.
+    /// - Parameter link: a link as for `get(_:)`.
+    /// - Returns: nil if unknown, as on a server.
     func storedLength(of link: Link) -> LengthHint?
 
-    /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as a
-    /// resource over it is held.
+    /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as
+    /// a resource over it is held.
     func close()
 }
 
@@ -41,7 +41,7 @@ extension Fetcher {
 
     /// The resource at an address relative to the container.
     ///
-    /// - Parameter href: percent-encoded where it must be (RFC 3986).
-    /// - Returns: as `get(_:)` with a link.
+    /// - Parameter href: the address, percent-encoded where required (RFC 3986).
+    /// - Returns: the same as `get(_:)` with a link.
     public func get(_ href: String) -> any Resource { get(Link(href: href)) }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelFiles
 import CarrelThreads
 import Glibc
 
@@ -10,53 +11,44 @@ import Glibc
 @safe
 public final class FileResource: Resource {
     public let link: Link
+    private let file: RegularFile
     /// Stays open for as long as the resource lives.
-    let descriptor: Int32
+    var descriptor: Int32 { file.descriptor }
     private let size: Locked<Int64>
     private var byteCount: Int64 { size.withLock { $0 } }
 
     private static let threads = BlockingThreadPool(name: "carrel-files", count: 4)
 
+    /// Opens a file as a resource.
+    ///
     /// - Parameters:
-    ///   - link: of the resource.
-    ///   - path: a regular file; a link to one is followed.
+    ///   - link: the resource's link.
+    ///   - path: a regular file; a symbolic link is followed.
     /// - Throws: `resource.not-found`, `resource.forbidden` without permission, `resource.unavailable`.
     public init(_ link: Link, path: String) throws(ResourceError) {
-        // without O_NONBLOCK, opening a FIFO would wait for its writer
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { throw Self.error(link) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            Glibc.close(descriptor)
+        do throws(FileError) { file = try RegularFile(path) } catch {
+            guard error.code == .kind else { throw Self.error(link, error) }
             throw ResourceError(.notFound, "\"\(link.href)\" is not a regular file")
         }
         self.link = link
-        self.descriptor = descriptor
-        size = Locked(Int64(status.st_size))
+        size = Locked(file.size)
     }
 
     /// - Parameters:
     ///   - link: of the resource.
-    ///   - descriptor: of a regular file, open for reading; closed with the resource.
-    ///   - byteCount: its size.
-    init(_ link: Link, descriptor: Int32, byteCount: Int64) {
+    ///   - file: the open file.
+    init(_ link: Link, _ file: RegularFile) {
         self.link = link
-        self.descriptor = descriptor
-        size = Locked(byteCount)
+        self.file = file
+        size = Locked(file.size)
     }
 
-    deinit {
-        Glibc.close(descriptor)
-    }
-
-    /// Looks again how long the file is: it may have grown since it was opened.
+    /// Checks the file's length again: it may have grown since it was opened.
     ///
-    /// - Parameter length: that was known.
-    /// - Returns: whether it is longer than that; what is read from then on has the new length.
+    /// - Parameter length: the known length.
+    /// - Returns: whether the file is longer; later reads use the new length.
     func hasGrown(beyond length: Int64) -> Bool {
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return false }
-        let now = Int64(status.st_size)
+        guard let now = try? file.currentSize() else { return false }
         size.withLock { $0 = max($0, now) }
         return now > length
     }
@@ -102,33 +94,24 @@ public final class FileResource: Resource {
         var failure: ResourceError?
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
-            guard let start = room.baseAddress else { return 0 }
-            var filled = 0
-            while filled < count {
-                let got = unsafe pread(
-                    descriptor,
-                    start + filled,
-                    count - filled,
-                    off_t(range.lowerBound) + off_t(filled)
+            do throws(FileError) {
+                let got = try unsafe file.read(
+                    at: range.lowerBound,
+                    into: UnsafeMutableRawBufferPointer(rebasing: room[..<count])
                 )
-                if got > 0 {
-                    filled += got
-                } else if got == 0 {
-                    failure = ResourceError(.unavailable, "\"\(link.href)\" became shorter while it was read")
-                    break
-                } else if errno != EINTR {
-                    failure = Self.error(link)
-                    break
-                }
+                if got < count { failure = ResourceError(.unavailable, "\"\(link.href)\" became shorter while it was read") }
+                return got
+            } catch {
+                failure = Self.error(link, error)
+                return 0
             }
-            return filled
         }
         if let failure { throw failure }
     }
 
-    /// The error for the last failed system call.
-    private static func error(_ link: Link) -> ResourceError {
-        switch errno {
+    /// The error for a failed system call.
+    private static func error(_ link: Link, _ error: FileError) -> ResourceError {
+        switch error.number {
         case ENOENT, ENOTDIR, ENXIO: ResourceError(.notFound, "\"\(link.href)\" is not there")
         case EACCES, EPERM: ResourceError(.forbidden, "\"\(link.href)\" may not be read by this user")
         case let number:

@@ -11,9 +11,11 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
     /// Files that are listed at most.
     private let limit: Int
 
+    /// Creates a fetcher of the files in a folder.
+    ///
     /// - Parameters:
-    ///   - path: of the folder.
-    ///   - limit: files at most; a folder with more is refused when it is listed.
+    ///   - path: the folder's path.
+    ///   - limit: the maximum number of files; a folder with more is refused when it is listed.
     public init(path: String, limit: Int = 100_000) {
         root = path.hasSuffix("/") && path.utf8.count > 1 ? String(path.dropLast()) : path
         self.limit = limit
@@ -59,7 +61,7 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
         return LengthHint(Int64(status.st_size))
     }
 
-    /// The path of a file; nil where there is none, or a link on the way.
+    /// The path of a file; nil if there is none, or if a component is a symbolic link.
     private func place(of path: ResourcePath) -> String? {
         var at = root
         for part in path.string.split(separator: "/") {

@@ -9,10 +9,12 @@ public final class HTTPFetcher: Fetcher {
     private let client: HTTPClient
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
 
+    /// Creates a fetcher of resources on servers.
+    ///
     /// - Parameters:
-    ///   - base: the address of the manifest, which relative addresses are relative to; nil when only absolute ones occur.
+    ///   - base: the address of the manifest, the base of relative addresses; nil if all addresses are absolute.
     ///   - client: sends the requests.
-    ///   - headers: fields of every request, such as a bearer token, and only to the origin of `base`.
+    ///   - headers: fields of every request to the origin of `base`, such as a bearer token.
     public init(
         base: String?,
         client: HTTPClient,
@@ -23,7 +25,9 @@ public final class HTTPFetcher: Fetcher {
         self.headers = headers
     }
 
-    /// Nothing: a server does not say what it has.
+    /// Returns nothing: a server does not list its resources.
+    ///
+    /// - Throws: nothing; other fetchers may fail.
     public func links() async throws(ResourceError) -> [Link] { [] }
 
     public func get(_ link: Link) -> any Resource {
@@ -44,7 +48,7 @@ public final class HTTPFetcher: Fetcher {
         return base.flatMap { Self.resolve(link.href, $0) }.map { HTTPResource(link, url: $0, client: client, headers: headers) }
     }
 
-    /// The scheme and authority of an address, as they are spelled, without a path. What is spelled otherwise is another origin.
+    /// The scheme and authority of an address as spelled, without a path. Another spelling is another origin.
     ///
     /// - Parameter url: absolute.
     /// - Returns: such as `https://books.example`.

@@ -4,10 +4,10 @@ public import CarrelHTTP
 public import CarrelHTTPClient
 import CarrelThreads
 
-/// A resource of a server that answers range requests (RFC 9110 §14).
+/// A resource of a server that supports range requests (RFC 9110 §14).
 ///
-/// The length is learnt by asking for the last bytes, which are kept: an archive's directory is there, and it takes one request to
-/// find it. A server that sends the whole instead of a range is refused, because a range may be all there is memory for.
+/// The length comes from a request for the last bytes, which are kept: they contain an archive's directory, which then takes one
+/// request. A server that sends the whole resource instead of a range is refused, because it may exceed the memory.
 public final class HTTPResource: Resource {
     public let link: Link
     private let url: String
@@ -23,14 +23,16 @@ public final class HTTPResource: Resource {
         let tag: String?
     }
 
-    /// Bytes that are asked for first: the longest end of a ZIP archive with its comment, and the directory of a small one.
+    /// The size of the first request: the longest end of a ZIP archive with its comment, and the directory of a small archive.
     private static let endSize: Int64 = 66 << 10
 
+    /// Creates a resource that a server has.
+    ///
     /// - Parameters:
-    ///   - link: of the resource.
-    ///   - url: absolute.
+    ///   - link: the resource's link.
+    ///   - url: an absolute URL.
     ///   - client: sends the requests.
-    ///   - headers: fields of every request, asked for each time: a token that is renewed in between.
+    ///   - headers: returns the fields of each request, such as a token that is renewed meanwhile.
     public init(
         _ link: Link,
         url: String,

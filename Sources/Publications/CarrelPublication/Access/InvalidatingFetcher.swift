@@ -2,26 +2,27 @@
 
 import CarrelThreads
 
-/// A fetcher whose child can be replaced while the publication is open: after the file below it was written again, as by a
-/// renewed license.
+/// A fetcher whose child can be replaced while the publication is open: after its file was rewritten, for example with a renewed
+/// license.
 ///
-/// Resources that were got before go on with the child they came from: reads in flight finish, or fail with
-/// `resource.unavailable`.
+/// Existing resources keep using their child: reads in progress finish, or fail with `resource.unavailable`.
 public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     private let child: Locked<any Fetcher>
     var documents: ContainerDocuments { current.containerDocuments }
     var wrapped: any Fetcher { current }
     private let recreate: @Sendable (any Fetcher) -> any Fetcher
 
+    /// Creates a fetcher that can be replaced.
+    ///
     /// - Parameters:
     ///   - fetcher: the first child.
-    ///   - invalidate: makes the next child from the current one, which is still open then.
+    ///   - invalidate: creates the next child from the current one, which is still open at that time.
     public init(fetcher: any Fetcher, invalidate: @escaping @Sendable (any Fetcher) -> any Fetcher) {
         child = Locked(fetcher)
         recreate = invalidate
     }
 
-    /// Makes the next child, puts it in the place of the current one, and then closes that. One that is the current one stays open.
+    /// Creates the next child, replaces the current one with it, and closes the old one unless both are the same.
     public func invalidate() {
         while true {
             let old = current

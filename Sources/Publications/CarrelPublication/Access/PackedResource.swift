@@ -4,7 +4,7 @@
 public protocol PackedResource: Resource {
     /// Its packed form.
     ///
-    /// - Returns: nil when it is stored plainly, encrypted, or packed in another way.
+    /// - Returns: nil if it is stored plainly, encrypted, or packed in another way.
     /// - Throws: ``ResourceError``.
     func deflated() async throws(ResourceError) -> DeflatedContent?
 }

@@ -4,7 +4,7 @@ import CarrelThreads
 
 /// A resource that shares a number of reads with others, and fails with `resource.too-large` when they are used up.
 final class ReadBudgetResource: Resource, PackedResource {
-    /// How many reads are left.
+    /// The number of remaining reads.
     typealias Budget = Locked<Int>
 
     var link: Link { resource.link }

@@ -4,12 +4,11 @@ import CarrelBytes
 import CarrelXML
 
 extension Resource {
-    /// Reads a document as text: UTF-8, or UTF-16 where it begins as UTF-16 does (XML 1.0 appendix F). A byte order mark is left out.
+    /// Reads a document as text: UTF-8, or UTF-16 if it begins like UTF-16 (XML 1.0 appendix F). A byte order mark is omitted.
     ///
-    /// - Parameter limit: bytes at most.
-    /// - Returns: all of the text.
-    /// - Throws: `resource.malformed` for bytes that are neither, `resource.too-large` when there are more; otherwise as
-    ///   `read(_:into:)`.
+    /// - Parameter limit: the maximum number of bytes.
+    /// - Returns: the text.
+    /// - Throws: `resource.malformed` for other encodings, `resource.too-large` if it is longer; otherwise as `read(_:into:)`.
     public func readAsString(upTo limit: Int = 8 << 20) async throws(ResourceError) -> String {
         let bytes = try await read(upTo: limit)
         guard let text = String(document: bytes) else {

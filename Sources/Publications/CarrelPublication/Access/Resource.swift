@@ -5,21 +5,21 @@ public protocol Resource: AnyObject, Sendable {
     /// The link of the resource, as the manifest or the container has it.
     var link: Link { get }
 
-    /// The probable length in bytes, where it is known without work: declared, not counted. Nil when it is not declared.
+    /// The probable length in bytes, if known without work: declared, not counted. Nil if it is not declared.
     var lengthHint: LengthHint? { get }
 
-    /// How many bytes it has, exactly. May have to read all of it once where its container does not tell.
+    /// The exact length in bytes. May read the whole resource once if its container does not declare it.
     ///
-    /// - Returns: bytes that `read` gives of it.
+    /// - Returns: the number of bytes that `read` returns in total.
     /// - Throws: ``ResourceError``.
     func length() async throws(ResourceError) -> Int64
 
-    /// Appends to `buffer` the bytes of `range` that exist: fewer, or none, where the range passes the end.
+    /// Appends to `buffer` the bytes of `range` that exist: fewer, or none, if the range passes the end.
     ///
     /// - Parameters:
     ///   - range: byte positions in the resource as a reader sees it, decrypted and unpacked.
-    ///   - buffer: keeps its room between calls, so that a loop allocates once.
-    /// - Throws: ``ResourceError``; `buffer` may then have grown by some right bytes.
+    ///   - buffer: keeps its capacity between calls, so that a loop allocates once.
+    /// - Throws: ``ResourceError``; `buffer` may then contain some correct bytes.
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError)
 
     /// Releases connections and buffers; a read in progress or later gets `resource.unavailable` or its bytes. A file of
@@ -47,7 +47,7 @@ extension Resource {
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: all bytes.
-    /// - Throws: `resource.too-large` when there are more; otherwise as `read(_:into:)`.
+    /// - Throws: `resource.too-large` if there are more; otherwise as `read(_:into:)`.
     public func read(upTo limit: Int) async throws(ResourceError) -> [UInt8] {
         let bytes = try await read(0..<Int64(limit) + 1)
         guard bytes.count <= limit else {

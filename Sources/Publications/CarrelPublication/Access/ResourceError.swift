@@ -2,9 +2,9 @@
 
 public import CarrelBytes
 
-/// Why a resource of a publication cannot be read: a stable code, and words for a person.
+/// An error of reading a resource of a publication: a stable code, and a message for people.
 ///
-/// Two errors are equal when their codes are.
+/// Errors are equal if their codes are.
 public struct ResourceError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<ResourceError>
@@ -36,7 +36,7 @@ extension ErrorCode where Failure == ResourceError {
     public static var malformed: Self { Self("resource.malformed") }
     /// The key does not fit, or the encrypted bytes were cut or changed.
     public static var decryption: Self { Self("resource.decryption") }
-    /// It asks for more memory or room than it may have.
+    /// It requires more memory or disk space than allowed.
     public static var tooLarge: Self { Self("resource.too-large") }
     /// The task that read was cancelled.
     public static var cancelled: Self { Self("resource.cancelled") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sends each link to the first of several fetchers that takes it: resources of an archive beside those of a server.
+/// Routes each link to the first of several fetchers that accepts it: for resources in an archive and on a server.
 public final class RoutingFetcher: Fetcher {
     /// A fetcher and the links that are its own.
     public struct Route: Sendable {
@@ -27,7 +27,11 @@ public final class RoutingFetcher: Fetcher {
         self.routes = routes
     }
 
-    /// Absolute addresses to one fetcher, relative ones to another.
+    /// Routes absolute addresses to one fetcher, and relative addresses to another.
+    ///
+    /// - Parameters:
+    ///   - local: the fetcher for relative addresses.
+    ///   - remote: the fetcher for absolute addresses.
     public convenience init(local: any Fetcher, remote: any Fetcher) {
         self.init([Route(local) { !ResourcePath.hasScheme($0.href) }, Route(remote)])
     }

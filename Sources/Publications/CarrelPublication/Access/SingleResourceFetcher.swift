@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One resource, as a publication of one: a PDF, an MP3.
+/// A single resource as a publication, such as a PDF or an MP3.
 public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let resource: any Resource
     private let copy = AsyncLazy<FileResource>()
 
+    /// Creates a fetcher of one resource.
+    ///
     /// - Parameter resource: found at the address of its link; closed with this fetcher.
     public init(_ resource: any Resource) {
         self.resource = resource
@@ -18,11 +20,11 @@ public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
         return resource
     }
 
-    /// The resource as a file of this machine: itself, or a copy without a name that is made at the first use.
+    /// Returns the resource as a local file: itself, or an unnamed copy created at first use.
     ///
-    /// - Parameter limit: bytes of a copy at most.
-    /// - Returns: a file that stays open for as long as it is held.
-    /// - Throws: `resource.too-large`, or what reading throws.
+    /// - Parameter limit: the maximum size of a copy in bytes.
+    /// - Returns: a file that stays open while it is referenced.
+    /// - Throws: `resource.too-large`, or errors of reading.
     func file(upTo limit: Int64) async throws(ResourceError) -> FileResource {
         if let file = resource as? FileResource { return file }
         return try await copy.value { [resource] () async throws(ResourceError) in

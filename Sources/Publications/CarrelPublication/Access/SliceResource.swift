@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// A part of another resource, as a resource: what is stored in an archive without being packed.
+/// A part of another resource, such as an uncompressed entry of an archive.
 final class SliceResource: Resource {
     let link: Link
     private let whole: any Resource
@@ -11,10 +11,10 @@ final class SliceResource: Resource {
     private let head: Locked<[UInt8]>
 
     /// - Parameters:
-    ///   - link: of the part.
-    ///   - whole: what it is a part of; stays open when this is closed.
-    ///   - part: where it lies; the resource must have these bytes.
-    ///   - head: its first bytes, where they are there already.
+    ///   - link: the part's link.
+    ///   - whole: the resource that contains it; stays open when this resource is closed.
+    ///   - part: its byte range, which must exist in the resource.
+    ///   - head: its first bytes, if already read.
     init(_ link: Link, of whole: any Resource, _ part: Range<Int64>, head: [UInt8] = []) {
         self.link = link
         self.whole = whole

@@ -2,7 +2,7 @@
 
 /// Changes each resource on its way: decrypts it, clears a font, injects a script.
 public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
-    /// Returns the resource itself where there is nothing to change.
+    /// Transforms a resource; returns the resource itself if there is nothing to change.
     public typealias Transformer = @Sendable (any Resource) -> any Resource
 
     private let fetcher: any Fetcher
@@ -11,8 +11,10 @@ public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
     var documents: ContainerDocuments { fetcher.containerDocuments }
     var wrapped: any Fetcher { fetcher }
 
+    /// Creates a fetcher that transforms resources.
+    ///
     /// - Parameters:
-    ///   - fetcher: whose resources are changed; closed with this one.
+    ///   - fetcher: the fetcher of the original resources; closed with the new one.
     ///   - transformers: applied in this order.
     public init(_ fetcher: any Fetcher, _ transformers: Transformer...) {
         self.fetcher = fetcher

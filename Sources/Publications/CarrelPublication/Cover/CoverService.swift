@@ -4,14 +4,14 @@
 public protocol CoverService: PublicationService {
     /// The cover as it was published, in whatever size.
     ///
-    /// - Returns: nil when there is none that can be shown.
+    /// - Returns: nil if there is none that can be shown.
     /// - Throws: `resource.unavailable`, `resource.cancelled`; nil for a damaged image.
     func cover() async throws(ResourceError) -> Cover?
 }
 
 /// A picture that stands for a publication.
 public struct Cover: Sendable, Equatable {
-    /// By the picture's own first bytes.
+    /// The media type, from the image's first bytes.
     public let mediaType: MediaType
     /// The encoded image, at most ``limit`` bytes.
     public let bytes: [UInt8]
@@ -22,6 +22,8 @@ public struct Cover: Sendable, Equatable {
     /// Bytes of a cover at most.
     public static let limit = 16 << 20
 
+    /// Creates a cover.
+    ///
     /// - Parameter bytes: the encoded image. Nil unless browsers show it, and when it is too long.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.limit, let format = Format.recognized(by: bytes), format.conforms(to: .bitmap) else {
@@ -31,9 +33,9 @@ public struct Cover: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// A drawing (SVG), which nothing but its declared type tells.
+    /// A vector image (SVG), which is recognized only by its declared type.
     ///
-    /// - Parameter drawing: XML text. Nil for what is too long.
+    /// - Parameter drawing: XML text. Nil if it is too long.
     init?(drawing: [UInt8]) {
         guard drawing.count <= Self.limit else { return nil }
         mediaType = MediaType(known: "image/svg+xml")
@@ -42,6 +44,7 @@ public struct Cover: Sendable, Equatable {
 }
 
 extension CoverService {
+    /// The cover as a resource; nil for other addresses than the cover's.
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Cover.path else { return nil }
         return LazyBytesResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
@@ -54,7 +57,9 @@ extension CoverService {
 }
 
 extension Publication {
-    /// The picture that stands for the publication, of a restricted one too; nil when there is none.
+    /// The picture that stands for the publication, of a restricted one too; nil if there is none.
+    ///
+    /// - Throws: ``ResourceError`` if the picture cannot be read.
     public func cover() async throws(ResourceError) -> Cover? {
         try await findService((any CoverService).self)?.cover()
     }

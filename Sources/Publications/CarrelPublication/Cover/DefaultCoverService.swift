@@ -13,7 +13,7 @@ final class DefaultCoverService: CoverService, RenderingService {
         fetcher = context.fetcher
     }
 
-    /// One that is made of something else is not among the links of the manifest.
+    /// A generated cover is not among the links of the manifest.
     var links: [Link] {
         guard named == nil, let first = manifest.readingOrder.first?.mediaType,
             first.isAudio || first.matches(Format.pdf.mediaType)

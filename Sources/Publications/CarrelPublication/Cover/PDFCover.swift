@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Draws the first page of a PDF document with `pdftoppm`, where that is installed and can be confined (``Poppler``).
+/// Renders the first page of a PDF document with `pdftoppm`, if it is installed and can be confined (``Poppler``).
 enum PDFCover {
     /// Pixels of the longer side.
     private static let size = 1200
@@ -8,8 +8,8 @@ enum PDFCover {
     private static let copyLimit: Int64 = 256 << 20
 
     /// - Parameter resource: the document, decrypted.
-    /// - Returns: nil where there is no such program, or it cannot draw the page, or cannot be confined.
-    /// - Throws: what reading throws.
+    /// - Returns: nil if the program is missing, cannot render the page, or cannot be confined.
+    /// - Throws: errors of reading.
     static func draw(_ resource: any Resource) async throws(ResourceError) -> Cover? {
         let file: FileResource
         if let own = resource as? FileResource {

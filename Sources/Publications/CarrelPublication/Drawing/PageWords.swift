@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// The words of a drawn page with their places, in points from its upper left corner as it is seen.
+/// The words of a rendered page with their positions, in points from the upper left corner of the page as displayed.
 package struct PageWords: Sendable, Equatable {
     package struct Word: Sendable, Equatable {
         package let text: String
@@ -16,7 +16,7 @@ package struct PageWords: Sendable, Equatable {
     /// Words of a line, from its beginning.
     package typealias Line = [Word]
 
-    /// Points of the page before it is turned: where the picture is upright and this is not, they change places.
+    /// The page's width in points before rotation: if the image is upright and the page is not, width and height are swapped.
     package private(set) var width = 0.0
     package private(set) var height = 0.0
     /// Paragraphs and the like, in the order in which they are read.
@@ -29,7 +29,7 @@ package struct PageWords: Sendable, Equatable {
 
     init() {}
 
-    /// - Parameter document: what `pdftotext -bbox-layout` writes of one page: XHTML. Of what cannot be read there are no words.
+    /// - Parameter document: the output of `pdftotext -bbox-layout` for one page (XHTML). An unreadable document has no words.
     init(_ document: [UInt8]) {
         // it writes down such characters as the document has, whether XML may have them or not
         let text = String(decoding: document, as: UTF8.self).unicodeScalars.filter {

@@ -5,20 +5,20 @@ import CarrelFiles
 import CarrelThreads
 import Glibc
 
-/// Runs the programs of Poppler (`pdftoppm`, `pdftotext`) on a PDF document, where they are installed.
+/// Runs the programs of Poppler (`pdftoppm`, `pdftotext`) on a PDF document, if they are installed.
 ///
-/// Each runs as a child that the kernel holds to what it is for: it may read the one file and what programs, libraries and fonts are
-/// made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and output
-/// are limited. It ends when all callers have given up.
+/// Each runs as a child confined by the kernel: it may read the one file, and files of programs, libraries and fonts, write
+/// nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and output are limited.
+/// It is ended when all callers have canceled.
 package struct Poppler: Sendable {
     /// The folders in which programs are searched, as in PATH.
     private let path: String
-    /// By the clock, from a program's start.
+    /// The time limit in seconds from a program's start.
     private let seconds: Int
 
     package static let path = "/usr/local/bin:/usr/bin:/bin"
 
-    /// Why a program wrote nothing that can be used.
+    /// The reason for missing output of a program.
     enum Failure: Error {
         /// It is not there, cannot be confined as it has to be, or the machine has no room for it.
         case unavailable
@@ -63,14 +63,14 @@ package struct Poppler: Sendable {
         path.split(separator: ":").map { "\($0)/\(program)" }.first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it exits.
     ///
     /// - Parameters:
-    ///   - words: the program and its options; the document is named after them.
-    ///   - others: what comes after the document.
-    ///   - document: decrypted.
-    ///   - limit: bytes of output.
-    /// - Returns: what it wrote.
+    ///   - words: the program and its options, before the document.
+    ///   - others: the arguments after the document.
+    ///   - document: the decrypted document.
+    ///   - limit: the maximum output in bytes.
+    /// - Returns: its output.
     /// - Throws: ``Failure``.
     func run(
         _ words: [String],
@@ -91,7 +91,7 @@ package struct Poppler: Sendable {
     }
 
     private func run(_ words: [String], on document: FileResource, upTo limit: Int, _ child: Child) throws(Failure) -> [UInt8] {
-        // opened again, so that the child has an offset of its own in the file
+        // opened again, so that the child has its own file offset
         let input = unsafe open("/proc/self/fd/\(document.descriptor)", O_RDONLY | O_CLOEXEC)
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         var ends: [Int32] = [-1, -1]
@@ -111,14 +111,14 @@ package struct Poppler: Sendable {
         ends[1] = -1
         let deadline = ContinuousClock.now + .seconds(seconds)
         let bytes = PipeReader.readAll(ends[0], upTo: limit, until: deadline)
-        // one that has said all may not stay for that
+        // a child must also exit after its output
         if bytes == nil || !child.ends(until: deadline) { child.end(.tooLarge) }
         let outcome = child.wait()
         if let bytes, outcome == 0 { return bytes }
         if let reason = child.reason { throw reason }
         throw switch outcome {
         case -SIGKILL, -SIGXCPU: .tooLarge
-        // it may not run what it needs
+        // it cannot execute a required program
         case 126, 127: .unavailable
         default: .failed
         }
@@ -139,11 +139,11 @@ package struct Poppler: Sendable {
 
         private let state = Locked((state: State.waiting, reason: Failure?.none))
 
-        /// Why it was ended.
+        /// The reason for its end.
         var reason: Failure? { state.withLock { $0.reason } }
 
-        /// - Parameter spawn: starts the process and says which it is.
-        /// - Throws: `unavailable` where it did not, and the reason where it was ended before.
+        /// - Parameter spawn: starts the process and sets its id.
+        /// - Throws: `unavailable` if it fails, or the reason if it was ended before.
         func start(_ spawn: (inout Int32) -> Bool) throws(Failure) {
             let failure: Failure? = state.withLock { child in
                 var pid: Int32 = 0

@@ -15,13 +15,13 @@ package final class RenderedDocument: Sendable {
     private static let pictureLimit = 24 << 20
     private static let textLimit = 8 << 20
 
-    /// Opens a document; one that lies in no file is copied into one without a name, once.
+    /// Opens a document; if it is not a file, it is copied into an unnamed file once.
     ///
     /// - Parameters:
-    ///   - resource: the document, decrypted.
-    ///   - poppler: draws it.
-    /// - Throws: `resource.unavailable` where Poppler is not installed, `resource.malformed` unless it is a PDF document, or what reading
-    ///   throws.
+    ///   - resource: the decrypted document.
+    ///   - poppler: renders it.
+    /// - Throws: `resource.unavailable` if Poppler is not installed, `resource.malformed` unless it is a PDF document, or what
+    ///   reading throws.
     package init(_ resource: any Resource, _ poppler: Poppler = Poppler()) async throws(ResourceError) {
         guard poppler.has("pdftoppm"), poppler.has("pdftotext") else {
             throw ResourceError(
@@ -38,14 +38,14 @@ package final class RenderedDocument: Sendable {
         self.poppler = poppler
     }
 
-    /// A picture of a page as it is seen, within its crop box and turned as it says.
+    /// Renders a page as displayed: within its crop box, and rotated.
     ///
     /// - Parameters:
     ///   - page: from 1.
-    ///   - size: pixels of the longer side, one of ``sizes``.
+    ///   - size: the longer side in pixels, one of ``sizes``.
     /// - Returns: PNG.
-    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or bytes than it may have,
-    ///   `resource.malformed` for one that cannot be drawn, `resource.unavailable` where nothing can be drawn.
+    /// - Throws: `resource.not-found` without such a page, `resource.too-large` if it exceeds the limits of time or size,
+    ///   `resource.malformed` if the page cannot be rendered, `resource.unavailable` if nothing can be rendered.
     package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
         let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
         let bytes = try await run(words, upTo: Self.pictureLimit, "page \(page) cannot be drawn")
@@ -53,11 +53,11 @@ package final class RenderedDocument: Sendable {
         return bytes
     }
 
-    /// The words of a page, and where they stand.
+    /// Reads the words of a page and their positions.
     ///
     /// - Parameter page: from 1.
-    /// - Returns: the words in the order in which they are read.
-    /// - Throws: as ``picture(of:size:)``.
+    /// - Returns: the words in reading order.
+    /// - Throws: the errors of ``picture(of:size:)``.
     package func words(of page: Int) async throws(ResourceError) -> PageWords {
         let words = ["pdftotext", "-q"] + (try range(page)) + ["-cropbox", "-bbox-layout", "-enc", "UTF-8"]
         return PageWords(try await run(words, ["-"], upTo: Self.textLimit, "the words of page \(page) cannot be read"))

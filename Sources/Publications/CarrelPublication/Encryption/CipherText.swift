@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelThreads
 
-/// Bytes encrypted with AES-256 in CBC mode, behind their initialization vector, and padded as XML Encryption §5.2 does: the last byte
-/// says how many bytes at the end do not count, 1 to 16, and the others of them may be anything.
+/// An initialization vector and bytes encrypted with AES-256 in CBC mode, padded according to XML Encryption §5.2: the last byte
+/// is the number of padding bytes, 1 to 16, and the other padding bytes are arbitrary.
 ///
-/// A read begins one block before its range; one that follows another goes on from the blocks that were kept. The length is known
-/// by the last block, which is decrypted once.
+/// A read begins one block before its range; a sequential read continues from the cached blocks. The length follows from the last
+/// block, which is decrypted once.
 final class CipherText: Resource {
     var link: Link { encrypted.link }
     private let encrypted: any Resource
@@ -30,13 +30,13 @@ final class CipherText: Resource {
     }
 
     private static let block = Int64(16)
-    /// The most bytes in memory besides the requested ones.
+    /// The maximum number of bytes in memory in addition to the requested bytes.
     private static let pieceSize = Int64(256 << 10)
     private static let endLimit = 4
 
     /// - Parameters:
-    ///   - encrypted: closed with this one.
-    ///   - key: of the publication.
+    ///   - encrypted: the ciphertext; closed with this resource.
+    ///   - key: the publication's key.
     init(_ encrypted: any Resource, key: ContentKey) {
         self.encrypted = encrypted
         self.key = key
@@ -110,7 +110,7 @@ final class CipherText: Resource {
         }
     }
 
-    /// Bytes of the cipher text, with which it could be one: a vector and whole blocks.
+    /// The size of the ciphertext, which must be a vector and whole blocks.
     private func encryptedSize() async throws(ResourceError) -> Int64 {
         let size = try await encrypted.length()
         guard size >= 2 * Self.block, size % Self.block == 0 else {

@@ -3,14 +3,15 @@
 import CarrelJSON
 
 extension Fetcher {
-    /// The resources that a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the `encrypted` property of the
-    /// links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured fonts are among them.
+    /// The resources that a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the
+    /// `encrypted` property of the links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured
+    /// fonts are among them.
     ///
-    /// The document is parsed once, however often this is called while a publication is opened.
+    /// The document is parsed only once while a publication is opened.
     ///
-    /// - Parameter warnings: hears of entries that are left out.
-    /// - Returns: how each is encrypted, by where it is, however its address is escaped there.
-    /// - Throws: `resource.malformed` for a document that cannot be read; what reading throws.
+    /// - Parameter warnings: receives omitted entries.
+    /// - Returns: the encryption of each resource, by its path, independent of the escaping of its address.
+    /// - Throws: `resource.malformed` for an unreadable document; errors of reading.
     public func encryptedResources(
         warnings: (any WarningLogger)? = nil
     ) async throws(ResourceError) -> [ResourcePath: Encryption] {
@@ -46,11 +47,11 @@ extension Fetcher {
 }
 
 extension ResourcePath {
-    /// An absolute address of what lies in the package itself: some packages have such.
+    /// Creates a path from an absolute address of a resource in the package, which some packages contain.
     ///
     /// - Parameters:
-    ///   - href: begins with `http://` or `https://`.
-    ///   - entries: of the package. Nil when the address's path is not one of them.
+    ///   - href: an address that begins with `http://` or `https://`.
+    ///   - entries: the package's entries. Nil if the address's path is not one of them.
     init?(absolute href: String, in entries: Set<ResourcePath>) {
         guard href.hasPrefix("http://") || href.hasPrefix("https://") else { return nil }
         let authority = href.drop { $0 != ":" }.dropFirst(3)

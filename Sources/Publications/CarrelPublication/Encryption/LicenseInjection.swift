@@ -5,25 +5,27 @@ import CarrelBytes
 import CarrelThreads
 import CarrelZlib
 
-/// Puts a license into a package (Readium LCP §2.5), or a renewed one in the place of the old.
+/// Puts a license into a package (Readium LCP §2.5), or replaces it with a renewed license.
 ///
-/// The package is not copied: the license and a new directory are written behind its end, so that it takes as long for an audiobook
-/// of a gigabyte as for a short text. Whenever the writing stops, the package can be opened, with its old license or the new one.
-/// A publication that was opened before goes on reading; `InvalidatingFetcher.invalidate()` lets it see the new license.
+/// The package is not copied: the license and a new directory are appended, so that an audiobook of a gigabyte takes as long as a
+/// short text. If writing is interrupted, the package still opens, with its old license or the new one. An open publication stays
+/// readable; `InvalidatingFetcher.invalidate()` lets it see the new license.
 public enum LicenseInjection {
     private static let threads = BlockingThreadPool(name: "carrel-license", count: 1)
+    /// Writes a license into a package.
+    ///
     /// - Parameters:
-    ///   - license: a license document, as its signature covers it.
-    ///   - path: of an EPUB or a Readium package. Its mode and its owner stay as they are.
-    /// - Throws: `resource.malformed` unless it is an archive; `resource.unavailable` when it cannot be written: a package that may not be
-    ///   gets its license by `PublicationAsset.license`.
+    ///   - license: a license document, exactly as signed.
+    ///   - path: the path of an EPUB or a Readium package. Its mode and its owner do not change.
+    /// - Throws: `resource.malformed` unless it is an archive; `resource.unavailable` if it cannot be written: for a read-only
+    ///   package use `PublicationAsset.license`.
     public static func inject(_ license: [UInt8], into path: String) async throws(ResourceError) {
         var checksum = CRC32()
         checksum.update(license.rawSpan)
         let value = checksum.value
         do {
             try await threads.run {
-                // names as readers take them: `./META-INF//license.lcpl` is where the license stands, too
+                // names are normalized like in readers: `./META-INF//license.lcpl` is the license, too
                 try ArchiveFile.insert(
                     into: path,
                     limit: ArchiveFetcher.entryLimit,

@@ -4,7 +4,7 @@
 /// other place, and are found, and replaced, there.
 package struct LicenseLocation: Sendable {
     package let path: ResourcePath
-    /// Whether one is there.
+    /// Whether the package already contains a license.
     package let isTaken: Bool
     /// Whether the package is an EPUB.
     package let isInEPUB: Bool
@@ -13,7 +13,7 @@ package struct LicenseLocation: Sendable {
     private static let inEPUB: ResourcePath = "META-INF/license.lcpl"
     private static let inPackage: ResourcePath = "license.lcpl"
 
-    /// - Parameter paths: of all that is in the package.
+    /// - Parameter paths: the paths of all entries of the package.
     package init(in paths: [ResourcePath]) {
         isInEPUB = paths.contains(Self.container)
         let places = isInEPUB ? [Self.inEPUB, Self.inPackage] : [Self.inPackage, Self.inEPUB]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A package with a license that is kept beside it: because the package is on a server, or may not be written.
+/// A package with a license that is stored separately, because the package is on a server or read-only.
 ///
-/// The license stands where it would be in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others (Readium LCP §2.5).
-/// One that is in the package already is hidden by it.
+/// The license has the path that it would have in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others
+/// (Readium LCP §2.5). It hides a license in the package.
 public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     /// The path of the license.
     public let path: ResourcePath
@@ -13,10 +13,12 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher 
     private let child: any Fetcher
     private let license: [UInt8]
 
+    /// Adds a license to a package, without changing its file.
+    ///
     /// - Parameters:
-    ///   - package: closed with this one.
+    ///   - package: the package; closed with this fetcher.
     ///   - license: a license document.
-    /// - Throws: what listing the package throws.
+    /// - Throws: errors of listing the package.
     public init(_ package: any Fetcher, license: [UInt8]) async throws(ResourceError) {
         child = package
         self.license = license
@@ -40,7 +42,7 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher 
         link.path == path ? LengthHint(Int64(license.count)) : child.storedLength(of: link)
     }
 
-    /// How many bytes the package has, where its archive's directory was read: that told it.
+    /// The length of the package in bytes, known from reading its archive's directory; nil otherwise.
     package func packageLength() async -> Int64? { try? await (child as? ArchiveFetcher)?.archive.length() }
 
     public func close() { child.close() }

@@ -4,9 +4,10 @@ extension TransformingFetcher {
     /// Decrypts the resources that a container declares encrypted by Readium LCP, and leaves the others alone.
     ///
     /// - Parameters:
-    ///   - key: of the publication.
-    ///   - properties: how each is encrypted, as ``Fetcher/encryptedResources(warnings:)`` finds it.
-    /// - Returns: for `TransformingFetcher.init`. A resource whose cipher is not known fails with `resource.decryption`.
+    ///   - key: the publication's key.
+    ///   - properties: the encryption of each resource, from ``Fetcher/encryptedResources(warnings:)``.
+    /// - Returns: a transformer for `TransformingFetcher.init`. A resource with an unknown cipher fails with
+    ///   `resource.decryption`.
     public static func decrypting(with key: ContentKey, properties: [ResourcePath: Encryption]) -> Transformer {
         { resource in
             let link = resource.link

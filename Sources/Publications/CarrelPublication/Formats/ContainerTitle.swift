@@ -3,9 +3,9 @@
 /// The title of an archive of files without metadata.
 enum ContainerTitle {
     /// - Parameters:
-    ///   - paths: of what is read in it.
+    ///   - paths: the paths of its content.
     ///   - asset: the archive.
-    /// - Returns: the name of the one folder that holds everything, or the archive's name without its extension.
+    /// - Returns: the name of the single folder that contains everything, or the archive's name without its extension.
     static func of(_ paths: [ResourcePath], in asset: PublicationAsset) -> LocalizedString {
         let folders = Set(paths.map { $0.string.contains("/") ? String($0.string.prefix { $0 != "/" }) : "" })
         if folders.count == 1, let folder = folders.first, !folder.isEmpty { return LocalizedString(folder) }
@@ -14,7 +14,7 @@ enum ContainerTitle {
         return LocalizedString(title.isEmpty ? "Untitled" : title)
     }
 
-    /// Whether an entry is one of those that file managers leave behind.
+    /// Whether an entry is a leftover of a file manager.
     static func isLitter(_ path: ResourcePath) -> Bool {
         path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
             || path.name.lowercased() == "thumbs.db"

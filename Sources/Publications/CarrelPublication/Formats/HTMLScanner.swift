@@ -2,7 +2,7 @@
 
 import CarrelXML
 
-/// The tags and texts of HTML, read as loosely as it is written: nothing is balanced, and everything but a tag is text.
+/// The tags and texts of HTML, parsed leniently: tags need not be balanced, and everything but a tag is text.
 struct HTMLScanner {
     private var rest: Substring
     /// The element that ends before anything else comes.

@@ -3,7 +3,7 @@
 import CarrelArchive
 import CarrelThreads
 
-/// Sorts the files of an archive, of which there may be a hundred thousand with long names, on a thread of its own.
+/// Sorts the files of an archive, which may be a hundred thousand with long names, on a dedicated thread.
 enum NaturalSorting {
     private static let threads = BlockingThreadPool(name: "carrel-sorting", count: 1)
 

@@ -6,7 +6,7 @@ import CarrelJSON
 public struct Accessibility: Sendable, Equatable {
     /// URIs of conformance levels.
     public var conformsTo: [String]
-    /// Why it need not conform, such as `eaa-microenterprise`.
+    /// The reason why it need not conform, such as `eaa-microenterprise`.
     public var exemption: String?
     /// Senses needed to perceive the content, such as `textual`, `visual`, `auditory` (schema.org `accessMode`).
     public var accessModes: [String]

@@ -2,15 +2,15 @@
 
 import CarrelJSON
 
-/// A person or an organisation that contributed to a publication.
+/// A person or an organization that contributed to a publication.
 public struct Contributor: Sendable, Equatable {
     /// The name as shown to readers.
     public var name: LocalizedString
-    /// The name as it is put in order, such as "Woolf, Virginia".
+    /// The name for sorting, such as "Woolf, Virginia".
     public var sortAs: LocalizedString?
     /// A URI.
     public var identifier: String?
-    /// MARC relators, where the member of the metadata does not say.
+    /// MARC relators, if the metadata's member does not imply them.
     public var roles: [String]
     /// The place in a series.
     public var position: Double?
@@ -56,7 +56,7 @@ public struct Contributor: Sendable, Equatable {
         ["name", "sortAs", "identifier", "role", "position", "links"].contains { json[$0] != nil }
     }
 
-    /// One of them, or an array.
+    /// Reads a contributor or an array of contributors.
     static func list(_ json: JSON?, _ warnings: Warnings) -> [Contributor] {
         guard let json else { return [] }
         return (json.array ?? [json]).compactMap { Contributor($0, warnings) }

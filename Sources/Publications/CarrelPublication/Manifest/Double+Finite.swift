@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Double {
-    /// A number that a manifest can hold. Nil for what is none, and for what is infinite or says so.
+    /// A number that a manifest can contain. Nil for other text and for infinite numbers.
     init?(finite text: some StringProtocol) {
         guard let number = Double(text), number.isFinite else { return nil }
         self = number

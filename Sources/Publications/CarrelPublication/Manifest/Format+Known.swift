@@ -92,9 +92,9 @@ extension Format {
         self.init(specifications, mediaType: MediaType(known: mediaType), fileExtension: fileExtension)
     }
 
-    /// The format that a media type names; its parameters count where formats differ in them.
+    /// The format of a media type; its parameters count only if formats differ in them.
     ///
-    /// - Parameter mediaType: Nil for one that names none that is known.
+    /// - Parameter mediaType: the media type. Nil if it names no known format.
     public init?(mediaType: MediaType) {
         let exact = Self.known.first { $0.mediaType == mediaType }
         guard
@@ -104,9 +104,10 @@ extension Format {
         self = format
     }
 
-    /// The format that a file's extension stands for.
+    /// The format of a file extension.
     ///
-    /// - Parameter fileExtension: without the point. Nil for an unknown one, and for `json` and `xml`, which are ambiguous.
+    /// - Parameter fileExtension: the extension without the dot. Nil for an unknown extension, and for `json` and `xml`, which
+    ///   are ambiguous.
     public init?(fileExtension: String) {
         let text = fileExtension.lowercased()
         guard text != "json", text != "xml",

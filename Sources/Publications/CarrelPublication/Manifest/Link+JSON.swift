@@ -71,11 +71,11 @@ extension Link {
 }
 
 extension [Link] {
-    /// An array, or nil when there is no link.
+    /// An array, or nil if there is no link.
     var json: JSON? { isEmpty ? nil : .array(map(\.json)) }
 }
 
 extension [String] {
-    /// A string where there is one, an array where there are more, nil where there is none.
+    /// A string for a single value, an array for several, nil for none.
     var oneOrMany: JSON? { count > 1 ? .array(map(JSON.string)) : first.map(JSON.string) }
 }

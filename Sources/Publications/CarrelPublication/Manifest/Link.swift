@@ -6,11 +6,11 @@ public struct Link: Sendable, Equatable {
     public var href: String
     /// Whether ``href`` is a URI template (RFC 6570).
     public var isTemplated: Bool
-    /// The media type of the resource; nil when the manifest does not name one.
+    /// The media type of the resource; nil if the manifest does not name it.
     public var mediaType: MediaType?
     /// Further members of the link, such as its encryption.
     public var properties: Properties
-    /// Rare members. A publication has tens of thousands of links, and each copy of one copies its fields.
+    /// Rare members. A publication has tens of thousands of links, and copying a link copies its fields.
     private var rest: Rest?
 
     /// The title of the resource, such as the name of a chapter.
@@ -134,7 +134,7 @@ public struct Link: Sendable, Equatable {
         properties = Properties()
     }
 
-    /// The path in the container, without query and fragment; nil when the address leads out of it.
+    /// The path in the container, without query and fragment; nil if the address leads out of it.
     public var path: ResourcePath? { ResourcePath(href: href) }
 
     /// The fragment of the address, still encoded.
@@ -143,5 +143,8 @@ public struct Link: Sendable, Equatable {
 
 extension [Link] {
     /// The first link of a relation.
+    ///
+    /// - Parameter relation: the relation, such as `cover`.
+    /// - Returns: the link, or nil.
     public func first(withRelation relation: String) -> Link? { first { $0.relations.contains(relation) } }
 }

@@ -6,7 +6,7 @@ import CarrelJSON
 public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// One translation.
     public struct Translation: Sendable, Hashable {
-        /// A BCP 47 tag; nil when it is not known.
+        /// A BCP 47 tag; nil if it is not known.
         public let language: String?
         /// The text in ``language``; not empty.
         public let text: String
@@ -15,17 +15,19 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         ///
         /// - Parameters:
         ///   - text: the text.
-        ///   - language: a BCP 47 tag; nil when it is not known.
+        ///   - language: a BCP 47 tag; nil if it is not known.
         public init(_ text: String, language: String? = nil) {
             self.text = text
             self.language = language
         }
     }
 
-    /// At least one; the first is the one that was meant first.
+    /// At least one translation; the first is the preferred one.
     public let translations: [Translation]
 
     /// Creates a text of unknown language.
+    ///
+    /// - Parameter text: the text.
     public init(_ text: String) {
         translations = [Translation(text)]
     }
@@ -34,7 +36,10 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         self.init(text)
     }
 
-    /// - Parameter translations: of a language the first counts; those without a text do not. Nil when there is none.
+    /// Creates a text in several languages.
+    ///
+    /// - Parameter translations: translations; the first of each language counts, and empty ones are ignored. Nil if none is
+    ///   left.
     public init?(_ translations: [Translation]) {
         var seen: Set<String> = []
         self.translations = translations.filter { !$0.text.isEmpty && seen.insert($0.language ?? "und").inserted }
@@ -63,7 +68,7 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         return .object(object)
     }
 
-    /// The text for a reader of a language: in that language, in a variant of it, in no particular one, or else the first.
+    /// The text for a reader of a language: in that language, in a variant of it, without a language, or else the first.
     ///
     /// - Parameter language: a BCP 47 tag, such as `pt-BR`.
     /// - Returns: one of the translations.

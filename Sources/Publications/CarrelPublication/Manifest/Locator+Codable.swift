@@ -4,7 +4,9 @@ import CarrelJSON
 
 /// As Readium's toolkits write a locator: the members of ``Locator/json``.
 extension Locator: Codable {
-    /// - Parameter decoder: of any format.
+    /// Decodes a locator.
+    ///
+    /// - Parameter decoder: a decoder of any format.
     /// - Throws: `DecodingError.dataCorrupted` without an address or a media type.
     public init(from decoder: any Decoder) throws {
         guard let locator = Locator(try JSON(from: decoder)) else {
@@ -15,7 +17,9 @@ extension Locator: Codable {
         self = locator
     }
 
-    /// - Parameter encoder: of any format.
+    /// Encodes the locator.
+    ///
+    /// - Parameter encoder: an encoder of any format.
     /// - Throws: `EncodingError`, as the encoder does.
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

@@ -42,6 +42,11 @@ public struct Locator: Sendable, Equatable {
         public var after: String?
 
         /// Creates a text; each part is optional.
+        ///
+        /// - Parameters:
+        ///   - before: the text before the place.
+        ///   - highlight: the text at the place.
+        ///   - after: the text after the place.
         public init(before: String? = nil, highlight: String? = nil, after: String? = nil) {
             self.before = before
             self.highlight = highlight
@@ -66,7 +71,9 @@ public struct Locator: Sendable, Equatable {
         self.text = text
     }
 
-    /// - Parameter json: as `json` writes it. Nil without an address or a media type.
+    /// Reads a locator.
+    ///
+    /// - Parameter json: a locator in the form of `json`. Nil without an address or a media type.
     public init?(_ json: JSON) {
         guard let href = json["href"]?.string, let type = json["type"]?.string.flatMap({ MediaType($0) }) else { return nil }
         self.init(href: href, mediaType: type, title: json["title"]?.string)

@@ -4,18 +4,18 @@ public import CarrelBytes
 import CarrelJSON
 
 extension Manifest {
-    /// Of the manifests of 50,000 resources; what one becomes in memory stays below 64 MiB.
+    /// Limits for manifests of 50,000 resources, which take less than 64 MiB in memory.
     static let limits = JSONLimits(depth: 192, byteCount: 16 << 20, values: 300_000)
 
     /// Members that are not the role of a collection.
     static let members: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
 
-    /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
+    /// Reads a manifest. Invalid optional members are omitted with a warning.
     ///
     /// - Parameters:
     ///   - bytes: JSON.
     ///   - warnings: receives omissions.
-    /// - Throws: what is no JSON object with `metadata`, and has neither `readingOrder` nor its older name `spine`.
+    /// - Throws: an error unless it is a JSON object with `metadata`, and with `readingOrder` or its older name `spine`.
     public init(_ bytes: RawSpan, warnings: (any WarningLogger)? = nil) throws(Malformed) {
         let json = try JSON.parse(bytes, limits: Self.limits)
         try self.init(json, Warnings(warnings))
@@ -88,7 +88,7 @@ extension PublicationCollection {
         }
     }
 
-    /// Only links where there is nothing else.
+    /// Only the links if there is nothing else.
     private var json: JSON {
         metadata.isEmpty && subcollections.isEmpty && !links.isEmpty ? .array(links.map(\.json)) : .object(full)
     }

@@ -19,7 +19,7 @@ public struct Manifest: Sendable, Equatable {
     /// Further collections by their role, such as `landmarks`, `pageList`, `guided`.
     public var subcollections: [String: [PublicationCollection]]
 
-    /// Of the manifest itself.
+    /// The media type of the manifest itself.
     public static let mediaType = MediaType(known: "application/webpub+json")
 
     /// Creates a manifest with the default context.
@@ -45,13 +45,16 @@ public struct Manifest: Sendable, Equatable {
     public var pageList: [Link] { collection("pageList") }
 
     /// The links of the collections of a role.
+    ///
+    /// - Parameter role: the role, such as `landmarks`.
+    /// - Returns: the links; none for an unknown role.
     public func collection(_ role: String) -> [Link] { (subcollections[role] ?? []).flatMap(\.links) }
 
     /// Whether it declares that it follows a profile.
     public func conforms(to profile: Metadata.Profile) -> Bool { metadata.conformsTo.contains(profile) }
 }
 
-/// A collection of links beside the reading order, such as a list of illustrations.
+/// A collection of links outside the reading order, such as a list of illustrations.
 public struct PublicationCollection: Sendable, Equatable {
     /// Members of the collection's metadata, unparsed.
     public var metadata: JSONObject

@@ -43,7 +43,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         public let value: String
     }
 
-    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil when it is none.
+    /// Parses a media type.
+    ///
+    /// - Parameter text: such as `audio/mpeg` or `text/html; charset="utf-8"`. Nil if it is none.
     public init?(_ text: some StringProtocol) {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
         let names = parts.removeFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -60,7 +62,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         self.parts = Parts(type: names[0].lowercased(), subtype: names[1].lowercased(), parameters: parameters)
     }
 
-    /// One that the program itself names; traps when it is none.
+    /// A media type from a literal in the program; traps if it is invalid.
     init(known text: String) {
         guard let type = MediaType(text) else { preconditionFailure("\(text) is not a media type") }
         self = type
@@ -70,6 +72,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     public var essence: String { "\(type)/\(subtype)" }
 
     /// Whether both mean the same kind of content: parameters do not count.
+    ///
+    /// - Parameter other: another media type, or nil.
+    /// - Returns: true if type and subtype are equal.
     public func matches(_ other: MediaType?) -> Bool { essence == other?.essence }
 
     public var description: String {

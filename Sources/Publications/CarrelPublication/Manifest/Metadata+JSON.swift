@@ -3,7 +3,7 @@
 package import CarrelJSON
 
 extension Metadata {
-    /// Members that have a name of their own in `Metadata`.
+    /// Members with a dedicated property in `Metadata`.
     private static let known: Set<String> = Set(
         [
             "identifier", "@type", "conformsTo", "title", "subtitle", "sortAs", "modified", "published", "language", "subject",

@@ -26,11 +26,11 @@ public struct Metadata: Sendable, Equatable {
     public var contributors: [ContributorRole: [Contributor]]
     /// Subjects, such as genres and themes.
     public var subjects: [Subject]
-    /// Accessibility metadata; nil when there is none.
+    /// Accessibility metadata; nil if there is none.
     public var accessibility: Accessibility?
     /// Whether it is laid out by its publisher (`fixed`), flows, or scrolls.
     public var layout: Layout?
-    /// The direction of reading; nil when it is not declared.
+    /// The direction of reading; nil if it is not declared.
     public var readingProgression: ReadingProgression?
     /// May hold HTML.
     public var description: String?
@@ -69,6 +69,8 @@ public struct Metadata: Sendable, Equatable {
     }
 
     /// Creates metadata of a title and nothing else.
+    ///
+    /// - Parameter title: the title.
     public init(title: LocalizedString) {
         self.title = title
         conformsTo = []

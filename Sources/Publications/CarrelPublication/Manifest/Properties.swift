@@ -2,16 +2,16 @@
 
 public import CarrelJSON
 
-/// Further members of a link: known ones have names here, the others are kept unparsed.
+/// Further members of a link: known members have properties here, others are kept unparsed.
 public struct Properties: Sendable, Equatable {
-    /// Nil where nothing is set, as mostly.
+    /// The members; nil if nothing is set, which is the usual case.
     private var content: Content?
 
     /// Shared by copies, and never changed.
     private final class Content: Sendable {
         /// All members, where `encryption` is nil; else all others.
         let members: JSONObject
-        /// As a value: of a protected publication every resource has one.
+        /// Stored as a value, because every resource of a protected publication has one.
         let encryption: Encryption?
 
         init(_ members: JSONObject, _ encryption: Encryption? = nil) {
@@ -22,7 +22,7 @@ public struct Properties: Sendable, Equatable {
 
     /// Creates properties.
     ///
-    /// - Parameter json: all members, kept as they are.
+    /// - Parameter json: all members, kept unchanged.
     public init(_ json: JSONObject = JSONObject()) {
         if !json.isEmpty { content = Content(json) }
     }
@@ -39,7 +39,7 @@ public struct Properties: Sendable, Equatable {
 
     public static func == (a: Properties, b: Properties) -> Bool { a.content === b.content || a.json == b.json }
 
-    /// How the resource is encrypted; nil when it is not.
+    /// The encryption of the resource; nil if it is not encrypted.
     public var encryption: Encryption? {
         get { content.flatMap { $0.encryption ?? $0.members["encrypted"]?.object.flatMap(Encryption.init) } }
         set {
@@ -63,7 +63,7 @@ public struct Properties: Sendable, Equatable {
     }
 }
 
-/// How a resource is encrypted (Readium Web Publication Manifest, Encryption module).
+/// The encryption of a resource (Readium Web Publication Manifest, Encryption module).
 public struct Encryption: Sendable, Hashable {
     /// The URI of the cipher, such as `http://www.w3.org/2001/04/xmlenc#aes256-cbc`.
     public var algorithm: String {
@@ -137,7 +137,7 @@ public struct Encryption: Sendable, Hashable {
 
     /// The scheme of Readium LCP.
     public static let lcpScheme = "http://readium.org/2014/01/lcp"
-    /// AES-256 in CBC mode behind an initialization vector (XML Encryption §5.2).
+    /// AES-256 in CBC mode after an initialization vector (XML Encryption §5.2).
     public static let aes256CBC = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
 
     /// Whether it was deflated (RFC 1951) before it was encrypted.

@@ -2,17 +2,17 @@
 
 import CarrelHTTP
 
-/// The place of a resource in its publication: a relative path in normal form, decoded.
+/// The path of a resource in its publication: relative, normalized, decoded.
 ///
-/// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical equivalence,
-/// so that a name is found whichever way its accents are composed.
+/// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical
+/// equivalence, so that a name is found with composed or decomposed accents.
 public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// Parts joined by `/`, without one at the beginning; none of them is empty, `.` or `..`.
     public let string: String
 
-    /// The path of an entry or a file, as it is named there.
+    /// The path of an entry or a file with a decoded name.
     ///
-    /// - Parameter name: not percent-encoded. Nil when it leaves its container or holds a NUL.
+    /// - Parameter name: a name without percent-encoding. Nil if it leaves its container or contains a NUL.
     public init?(decoded name: some StringProtocol) {
         let text = String(name)
         if Self.isPlain(text.utf8.span, asAddress: false) {
@@ -33,14 +33,14 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
         string = parts.joined(separator: "/")
     }
 
-    /// The path that an address leads to.
+    /// The path of an address.
     ///
     /// - Parameters:
-    ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at the
-    ///     container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
+    ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment are ignored. An address that starts with `/` starts
+    ///     at the container. Characters that should have been escaped are kept, and so is a `%` that begins no escape.
     ///   - base: the resource that contains the address. Nil: the root of the container.
     ///
-    /// Nil for an address with a scheme or a host, and for one that leaves the container.
+    /// Nil for an address with a scheme or a host, and for an address that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
         let text = String(href)
         if Self.isPlain(text.utf8.span, asAddress: true) {
@@ -55,7 +55,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
             self = base
             return
         }
-        // part by part, so that an escaped slash does not become a separator of its own
+        // part by part, so that an escaped slash does not become a separator
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.decode($0) ?? String($0) }
         guard !parts.contains(where: { $0.contains("/") }) else { return nil }
         var full = parts.joined(separator: "/")
@@ -82,11 +82,11 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
 
     private init(normal: String) { string = normal }
 
-    /// The path of an address that is one as it stands, without anything escaped; nil for others, which ``init(href:relativeTo:)`` reads.
+    /// The path of an address in normal form without escapes; nil for other addresses, which ``init(href:relativeTo:)`` reads.
     ///
     /// - Parameters:
-    ///   - href: as it is written.
-    ///   - folder: of the resource that contains it, with its slash; empty at the container.
+    ///   - href: the address.
+    ///   - folder: the folder of the resource that contains it, with its slash; empty at the root.
     init?(plain href: String, in folder: String = "") {
         guard Self.isPlain(href.utf8.span, asAddress: true) else { return nil }
         string = folder.isEmpty ? href : Self.joined(folder, href)
@@ -110,7 +110,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// The last part, such as `chapter.xhtml`.
     public var name: Substring { string[(string.lastIndex(of: "/").map(string.index(after:)) ?? string.startIndex)...] }
 
-    /// The file extension in lower case, without the point; nil when there is none.
+    /// The file extension in lower case, without the point; nil if there is none.
     public var fileExtension: String? {
         guard let point = name.lastIndex(of: "."), point > name.startIndex else { return nil }
         return name[name.index(after: point)...].lowercased()
@@ -118,7 +118,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { string }
 
-    /// Whether a text is a path in normal form as it is, which most are: printable ASCII, no part that begins with a point.
+    /// Whether a text is already a path in normal form, like most: printable ASCII, no component that begins with a dot.
     private static func isPlain(_ text: Span<UInt8>, asAddress: Bool) -> Bool {
         var isAtStart = true
         for index in text.indices {

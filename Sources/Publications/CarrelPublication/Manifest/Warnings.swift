@@ -4,7 +4,7 @@ import CarrelThreads
 
 /// A mistake in a publication that did not keep it from being opened.
 public struct Warning: Sendable, Equatable, CustomStringConvertible {
-    /// How much a reader misses by it.
+    /// The severity for a reader.
     public enum Severity: String, Sendable {
         /// Nothing that a reader would notice.
         case minor
@@ -14,7 +14,7 @@ public struct Warning: Sendable, Equatable, CustomStringConvertible {
         case major
     }
 
-    /// How much a reader misses.
+    /// The severity for a reader.
     public let severity: Severity
     /// A lower-case sentence without a period.
     public let message: String
@@ -22,7 +22,7 @@ public struct Warning: Sendable, Equatable, CustomStringConvertible {
     /// Creates a warning.
     ///
     /// - Parameters:
-    ///   - severity: how much a reader misses.
+    ///   - severity: the severity for a reader.
     ///   - message: a lower-case sentence without a period.
     public init(_ severity: Severity, _ message: String) {
         self.severity = severity
@@ -45,7 +45,9 @@ public final class WarningList: WarningLogger {
     private let kept = Locked<[Warning]>([])
     private let limit: Int
 
-    /// - Parameter limit: of how many at most; a publication that is one mistake after another costs no memory.
+    /// Creates an empty list of warnings.
+    ///
+    /// - Parameter limit: the maximum number of warnings, so that a broken publication cannot exhaust memory.
     public init(limit: Int = 1000) {
         self.limit = limit
     }
@@ -59,11 +61,11 @@ public final class WarningList: WarningLogger {
     public var warnings: [Warning] { kept.withLock { $0 } }
 }
 
-/// The log in which parsers report what they had to leave out; it may be empty.
+/// The log in which parsers report omissions; it may be nil.
 struct Warnings: Sendable {
     let logger: (any WarningLogger)?
 
-    /// The part being read, such as `"readingOrder"`; nil where messages name it.
+    /// The part being read, such as `"readingOrder"`; nil if messages name it.
     private var place: String?
 
     init(_ logger: (any WarningLogger)? = nil) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 import CarrelThreads
 
 /// The reader's place in a publication that is shown: a view or a player follows and moves it.
@@ -10,10 +11,12 @@ public final class Navigator: Sendable {
     public let publication: Publication
     private let place: Locked<Locator>
 
+    /// Creates a navigator at a place in a publication.
+    ///
     /// - Parameters:
-    ///   - publication: that may be read.
-    ///   - locator: where reading goes on; nil for the beginning.
-    /// - Throws: why the publication is restricted; `opening.parsing-failed` for one without a reading order.
+    ///   - publication: an unrestricted publication.
+    ///   - locator: the starting position; nil for the beginning.
+    /// - Throws: the reason if the publication is restricted; `opening.parsing-failed` for a publication without a reading order.
     public init(_ publication: Publication, at locator: Locator? = nil) throws(Publication.OpeningError) {
         guard !publication.isRestricted else {
             throw publication.protectionError as? Publication.OpeningError
@@ -30,10 +33,10 @@ public final class Navigator: Sendable {
     /// The reader's current place.
     public var currentLocator: Locator { place.withLock { $0 } }
 
-    /// Goes to a place, such as the reader's last one or one of the positions.
+    /// Goes to a position, such as the reader's last one or one of the positions.
     ///
-    /// - Parameter locator: of this publication; also how a view tells where it has gone.
-    /// - Returns: false, and goes nowhere, when that is not in the reading order.
+    /// - Parameter locator: a locator of this publication; a view also calls this to report its position.
+    /// - Returns: false, without moving, if it is not in the reading order.
     @discardableResult
     public func go(to locator: Locator) -> Bool {
         guard let index = index(of: locator.href) else { return false }
@@ -45,10 +48,10 @@ public final class Navigator: Sendable {
         return true
     }
 
-    /// Goes where a link leads, such as one of the table of contents.
+    /// Goes to the target of a link, such as a link of the table of contents.
     ///
-    /// - Parameter link: with a fragment or without.
-    /// - Returns: false, and goes nowhere, when that is not in the reading order.
+    /// - Parameter link: a link, with or without a fragment.
+    /// - Returns: false, without moving, if it is not in the reading order.
     @discardableResult
     public func go(to link: Link) -> Bool { publication.locate(link).map { go(to: $0) } ?? false }
 
@@ -58,7 +61,7 @@ public final class Navigator: Sendable {
     @discardableResult
     public func goForward() -> Bool { step(1) }
 
-    /// Goes to the beginning of the resource before.
+    /// Goes to the beginning of the previous resource.
     ///
     /// - Returns: false at the first one.
     @discardableResult

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Publication {
-    /// Finds the place that a link leads to.
+    /// Finds the position of a link's target.
     ///
-    /// - Parameter link: of the publication; its fragment becomes one of the place's.
-    /// - Returns: nil when it leads to no resource of the manifest.
+    /// - Parameter link: a link of the publication; its fragment becomes one of the position's fragments.
+    /// - Returns: nil if it leads to no resource of the manifest.
     public func locate(_ link: Link) -> Locator? {
         guard let target = self.link(withHREF: link.href) else { return nil }
         let type = target.mediaType ?? link.mediaType ?? Format.unknown.mediaType
@@ -17,12 +17,13 @@ extension Publication {
         return locator
     }
 
-    /// Finds a place again, such as one that was kept by another version of the publication.
+    /// Restores a position, such as a position saved with another version of the publication.
     ///
-    /// - Parameter locator: from anywhere.
-    /// - Returns: the same place, with address and media type as the reading order has them, and a fragment of the address among those
-    ///   of the place; where the reading order has no such resource, the place at the locator's `totalProgression`. Nil without one.
-    /// - Throws: ``ResourceError``, where the positions have to be found.
+    /// - Parameter locator: a locator from any source.
+    /// - Returns: the same position, with address and media type from the reading order, and a fragment of the address among its
+    ///   fragments; if the reading order has no such resource, the position at the locator's `totalProgression`, or nil without
+    ///   it.
+    /// - Throws: ``ResourceError``, if the positions have to be computed.
     public func locate(_ locator: Locator) async throws(ResourceError) -> Locator? {
         let path = ResourcePath(href: locator.href)
         if let link = readingOrder.first(where: { path == nil ? $0.href == locator.href : $0.path == path }) {
@@ -42,10 +43,10 @@ extension Publication {
         return found
     }
 
-    /// Finds the place at a share of the whole publication: by its positions, or by its time where it is listened to.
+    /// Finds the position at a fraction of the whole publication: by its positions, or by time in an audiobook.
     ///
     /// - Parameter progression: from 0 to 1.
-    /// - Returns: nil for another number, and where the publication has neither positions nor a length in time.
+    /// - Returns: nil for another number, and if the publication has neither positions nor a duration.
     /// - Throws: ``ResourceError``.
     public func locate(progression: Double) async throws(ResourceError) -> Locator? {
         guard (0...1).contains(progression) else { return nil }
@@ -65,7 +66,7 @@ extension Publication {
     private func locate(timeProgression progression: Double) -> Locator? {
         let lengths = readingOrder.map { $0.duration ?? 0 }
         let total = lengths.reduce(0, +)
-        // one whose length is not known could be anywhere
+        // a resource of unknown length could be anywhere
         guard total > 0, lengths.allSatisfy({ $0 > 0 }) else { return nil }
         var left = progression * total
         for (index, length) in lengths.enumerated() {

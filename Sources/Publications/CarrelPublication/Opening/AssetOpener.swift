@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 public import CarrelHTTP
 public import CarrelHTTPClient
 import Glibc
 
-/// Opens files, folders and addresses as fetchers, and finds out what they are.
+/// Opens files, folders and addresses as fetchers, and detects their format.
 public struct AssetOpener: Sendable {
     let client: HTTPClient
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
-    /// Of an address without a path.
+    /// The name for an address without a path.
     private static let unnamed: ResourcePath = "publication"
 
+    /// Creates an opener of files and addresses.
+    ///
     /// - Parameters:
-    ///   - client: for addresses.
-    ///   - headers: fields of every request to the origin of the address, such as a bearer token; redirects to another origin do
-    ///     not get them.
+    ///   - client: sends the requests.
+    ///   - headers: fields of every request to the origin of the address, such as a bearer token; they are not sent to other
+    ///     origins after a redirect.
     public init(
         client: HTTPClient = HTTPClient(),
         headers: @escaping @Sendable () async throws(ResourceError) -> HTTPFields = { () throws(ResourceError) in HTTPFields() }
@@ -23,11 +26,11 @@ public struct AssetOpener: Sendable {
         self.headers = headers
     }
 
-    /// An asset with access to what is in it.
+    /// An asset and a fetcher of its content.
     struct Opened {
         let fetcher: any Fetcher
         let format: Format
-        /// Why nothing of it can be read, where its server refuses it: a protection may know how to get it all the same.
+        /// The error if its server refuses access: a protection may still be able to read it.
         var refusal: ResourceError?
     }
 
@@ -62,26 +65,26 @@ public struct AssetOpener: Sendable {
         throw ResourceError(.malformed, "the publication cannot be opened: \(message)")
     }
 
-    /// Looks for mistakes in the archive of an EPUB.
+    /// Checks the archive of an EPUB.
     ///
     /// - Parameters:
-    ///   - fetcher: over it, whatever protects it.
-    ///   - format: what it is, as far as that is known.
-    ///   - warnings: receives them; nil for none.
+    ///   - fetcher: a fetcher of the archive, still protected.
+    ///   - format: its format, as far as known.
+    ///   - warnings: receives the warnings; nil for none.
     private func checkContainer(of fetcher: any Fetcher, _ format: Format, _ warnings: (any WarningLogger)?) async {
         guard let warnings, format.conforms(to: .epub), let archive = fetcher.underlyingArchive else { return }
         await ContainerCheck.check(archive, Warnings(warnings))
     }
 
-    /// The format of an asset that a protection has opened.
+    /// Detects the format of an asset that a protection has unlocked.
     ///
     /// - Parameters:
-    ///   - asset: its media type says what it is now, where the protection changed it.
-    ///   - fetcher: over what is unlocked.
-    ///   - before: what it was when it was locked.
-    ///   - warnings: hears of mistakes in a container that could not be looked for before.
-    /// - Returns: what it is now; of an archive with a password, what its content shows.
-    /// - Throws: when the content cannot be read.
+    ///   - asset: the asset, with its new media type if the protection changed it.
+    ///   - fetcher: a fetcher of the unlocked content.
+    ///   - before: the format of the locked asset.
+    ///   - warnings: receives mistakes in a container that could not be checked before.
+    /// - Returns: the new format; for an archive with a password, detected from its content.
+    /// - Throws: errors of reading the content.
     func format(
         of asset: PublicationAsset,
         fetcher: any Fetcher,
@@ -110,24 +113,24 @@ public struct AssetOpener: Sendable {
         return named ?? before
     }
 
-    /// The format of a package by its content, as the streamer sniffs it.
+    /// Detects the format of a package from its content, like the streamer.
     ///
     /// - Parameters:
-    ///   - asset: whose name and media type are hints.
-    ///   - fetcher: over it.
-    /// - Returns: its format, with the protection that it shows.
-    /// - Throws: what reading throws.
+    ///   - asset: the asset, whose name and media type are hints.
+    ///   - fetcher: a fetcher of the package.
+    /// - Returns: its format, including its protection.
+    /// - Throws: errors of reading.
     package static func sniff(_ asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> Format {
         try await FormatSniffer(asset, fetcher).sniff()
     }
 
-    /// The resources in an asset, as they are: a package on a server is read by ranges and not downloaded.
+    /// Opens the resources of an asset without transforming them: a package on a server is read by ranges and not downloaded.
     ///
     /// - Parameters:
-    ///   - asset: a file, a folder or an address; its license, if it has one, stands where it would be in the package.
-    ///   - warnings: hears of what is wrong in an archive.
+    ///   - asset: a file, a folder or an address; its license, if any, has the path that it would have in the package.
+    ///   - warnings: receives mistakes in an archive.
     /// - Returns: a fetcher that the caller closes.
-    /// - Throws: `resource.malformed` for a broken archive; what reading it throws.
+    /// - Throws: `resource.malformed` for a broken archive; errors of reading.
     public func fetcher(
         of asset: PublicationAsset,
         warnings: (any WarningLogger)? = nil

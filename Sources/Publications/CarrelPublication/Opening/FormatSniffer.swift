@@ -3,10 +3,9 @@
 import CarrelBytes
 import CarrelJSON
 
-/// Finds out what a file is.
+/// Detects the format of a file.
 ///
-/// The name and the media type are hints. What the bytes or the container show decides where they show something; where they do
-/// not, the hints do.
+/// The name and the media type are hints. The content decides if it is conclusive; otherwise the hints do.
 struct FormatSniffer {
     private let asset: PublicationAsset
     private let fetcher: any Fetcher
@@ -27,7 +26,7 @@ struct FormatSniffer {
         }
         let isFolder = fetcher is FolderFetcher
         var format = try await container()
-        // the password hides what is in the entries, not their names
+        // the password protects the content of entries, not their names
         if let archive = fetcher as? ArchiveFetcher, archive.isEncrypted { format.specifications.insert(.zipPassword) }
         if isFolder {
             format.specifications.remove(.zip)
@@ -103,7 +102,7 @@ struct FormatSniffer {
         return EntryPage(try await text("index.html")).manifest != nil
     }
 
-    /// An archive of nothing but pictures, or nothing but sound, and of what comes along with them.
+    /// Detects an archive of only images, or only audio, with accompanying files.
     private static func informal(_ paths: [ResourcePath]) -> Format? {
         let visible = paths.filter { path in
             !path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
@@ -197,7 +196,7 @@ struct FormatSniffer {
 
     // MARK: Readium manifests
 
-    /// A Readium manifest by what it says that it is, or else by what it lists.
+    /// Detects the format of a Readium manifest by its declared type, or else by its links.
     private static func manifest(_ json: JSON) -> Format? {
         guard json["metadata"]?.object != nil, (json["readingOrder"] ?? json["spine"])?.array != nil else { return nil }
         let types = types(json).compactMap { MediaType($0) }
@@ -224,7 +223,7 @@ struct FormatSniffer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes of an entry; nil where it is too long, damaged, or needs a password.
+    /// Reads an entry; returns nil if it is too long, damaged, or needs a password.
     private func small(_ path: String, _ limit: Int) async throws(ResourceError) -> [UInt8]? {
         guard let path = ResourcePath(decoded: path) else { return nil }
         do throws(ResourceError) {

@@ -33,17 +33,17 @@ extension Publication {
         public func build() -> Publication { Publication(self) }
     }
 
-    /// Which services a publication gets, one of a kind.
+    /// The services of a publication, one of each kind.
     public struct ServicesBuilder: Sendable {
         private var entries: [(kind: ObjectIdentifier, make: PublicationServiceFactory)] = []
 
-        /// Positions and a cover, where the publication has them.
+        /// Creates a builder with positions and a cover, if the publication has them.
         public init() {
             set((any PositionsService).self) { CountedPositions($0) }
             set((any CoverService).self) { DefaultCoverService($0) }
         }
 
-        /// Puts a service in the place of the one of its kind, or removes that.
+        /// Puts a service in place of the one of its kind, or removes that.
         ///
         /// - Parameters:
         ///   - kind: the protocol by which it is found, such as `ContentProtectionService.self`.
@@ -62,8 +62,8 @@ extension Publication {
         /// Wraps the service of a kind, if there is one.
         ///
         /// - Parameters:
-        ///   - kind: as for `set(_:_:)`.
-        ///   - transform: gets what would have been made; nil when that made none.
+        ///   - kind: the kind, as for `set(_:_:)`.
+        ///   - transform: receives the current service, or nil if there is none.
         public mutating func decorate<Kind>(
             _ kind: Kind.Type,
             _ transform: @escaping @Sendable ((any PublicationService)?, PublicationServiceContext) -> (any PublicationService)?

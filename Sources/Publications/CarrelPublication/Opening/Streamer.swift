@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
+
 /// Opens publications, whatever their format and whatever protects them.
 public final class Streamer: Sendable {
     private let parsers: [any PublicationParser]
@@ -8,14 +10,16 @@ public final class Streamer: Sendable {
     private let onCreatePublication: Publication.Builder.Transform?
     private let onAskCredentials: OnAskCredentialsCallback?
 
+    /// Creates a streamer.
+    ///
     /// - Parameters:
-    ///   - parsers: asked in this order, before those that the streamer brings.
-    ///   - ignoresDefaultParsers: whether it brings none.
-    ///   - contentProtections: technologies of others, asked in this order, before those that belong to a format (ZIP and PDF
-    ///     passwords). The first that recognises an asset is the only one.
-    ///   - opener: how files and addresses are opened.
-    ///   - onCreatePublication: changes every publication before it is made.
-    ///   - onAskCredentials: asks the user for a password; nil to ask no one. A program at a terminal gives
+    ///   - parsers: additional parsers, tried in this order before the built-in parsers.
+    ///   - ignoresDefaultParsers: whether to omit the built-in parsers.
+    ///   - contentProtections: additional technologies, tried in this order before the built-in ones (ZIP and PDF passwords). The
+    ///     first that recognizes an asset is the only one.
+    ///   - opener: opens files and addresses.
+    ///   - onCreatePublication: changes every publication before it is created.
+    ///   - onAskCredentials: prompts the user for a password; nil never prompts. A program at a terminal passes
     ///     ``TerminalDialog/ask(_:_:)``.
     public init(
         parsers: [any PublicationParser] = [],
@@ -32,19 +36,19 @@ public final class Streamer: Sendable {
         self.onAskCredentials = onAskCredentials
     }
 
-    /// Opens a publication. One whose protection stays closed is opened restricted where that can be.
+    /// Opens a publication. A publication that stays locked is opened restricted if possible.
     ///
     /// - Parameters:
-    ///   - asset: what to open.
-    ///   - allowUserInteraction: whether the user may be asked, because the publication is to be read now; false when it is only
-    ///     put on a shelf. Requests over the network are allowed either way.
-    ///   - credentials: a password or passphrase that is known.
-    ///   - sender: handed on to `onAskCredentials`, for its dialog.
-    ///   - onCreatePublication: changes this publication before it is made.
-    ///   - warnings: hears of mistakes in the publication.
+    ///   - asset: the asset to open.
+    ///   - allowUserInteraction: whether the user may be prompted, because the publication is opened for reading; false if it is
+    ///     only added to a shelf. Network requests are allowed in both cases.
+    ///   - credentials: a known password or passphrase.
+    ///   - sender: passed to `onAskCredentials`, for its dialog.
+    ///   - onCreatePublication: changes this publication before it is created.
+    ///   - warnings: receives mistakes in the publication.
     /// - Returns: the publication, open or restricted.
-    /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` where nothing can be read without the right ones, and
-    ///   the other codes.
+    /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` if nothing can be read without the right
+    ///   credentials; other ``OpeningError`` codes.
     public func open(
         asset: PublicationAsset,
         allowUserInteraction: Bool,

@@ -8,13 +8,13 @@ import Glibc
 public enum TerminalDialog {
     private static let threads = BlockingThreadPool(name: "carrel-dialog", count: 1)
 
-    /// Shows the dialog on the controlling terminal and reads a line that is not shown.
+    /// Shows the dialog on the controlling terminal and reads a line without echo.
     ///
     /// - Parameters:
-    ///   - dialog: what to ask.
+    ///   - dialog: the dialog to show.
     ///   - sender: not used.
-    /// - Returns: nil when there is no terminal, and when the line is empty. Ctrl-C is the process's signal, as elsewhere, and nil
-    ///   where the process goes on.
+    /// - Returns: nil if there is no terminal or the line is empty. Ctrl-C sends the process its usual signal, and returns nil if
+    ///   the process continues.
     @Sendable
     public static func ask(_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String? {
         // the outer optional is the thread's failure, which cannot happen

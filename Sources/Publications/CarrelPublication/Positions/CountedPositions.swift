@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Positions that follow from lengths and counts: nothing is read, and no server is asked.
+/// Positions that follow from lengths and counts: without reading or requests.
 ///
-/// A text that flows has one for each 1,024 bytes that it takes in its container, packed and encrypted as it lies there; so all
-/// readers agree that count as Readium's toolkits do. A page of fixed layout and a picture have one, a PDF document one for each
-/// page. Sound has none: its places are times.
+/// A reflowable text has one for each 1,024 bytes of its stored size, compressed and encrypted; all readers that count like
+/// Readium's toolkits agree. A page of fixed layout and an image have one, a PDF document one for each page. Audio has none: its
+/// positions are times.
 final class CountedPositions: PositionsService {
     private let manifest: Manifest
     private let fetcher: any Fetcher
 
     private static let pageLength: Int64 = 1024
-    /// Positions of a resource, and of a publication, beyond which a resource has one: the length is declared by an untrusted source.
+    /// The limits of positions of a resource and of a publication; beyond them a resource has one: the length is declared by an
+    /// untrusted source.
     private static let resourceLimit: Int64 = 100_000
     private static let limit = 1_000_000
 

@@ -7,13 +7,13 @@ public import CarrelJSON
 public protocol PositionsService: PublicationService {
     /// The positions of each resource of the reading order.
     ///
-    /// - Returns: as many lists as there are resources; numbered through from 1.
+    /// - Returns: one list for each resource; positions are numbered consecutively from 1.
     /// - Throws: ``ResourceError``.
     func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]]
 
     /// The number of positions of each resource of the reading order.
     ///
-    /// - Returns: as many numbers as there are resources. By default those of ``positionsByReadingOrder()``.
+    /// - Returns: one number for each resource. By default counted from ``positionsByReadingOrder()``.
     /// - Throws: ``ResourceError``.
     func positionCountsByReadingOrder() async throws(ResourceError) -> [Int]
 }
@@ -43,12 +43,14 @@ public enum Positions {
 }
 
 extension PositionsService {
+    /// The link of the list of positions.
     public var links: [Link] { [Positions.link] }
 
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         try await positionsByReadingOrder().map(\.count)
     }
 
+    /// The list of positions as a resource; nil for other addresses than the list's.
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Positions.path else { return nil }
         return LazyBytesResource(Positions.link) { [self] () async throws(ResourceError) in
@@ -58,18 +60,24 @@ extension PositionsService {
 }
 
 extension Publication {
-    /// The positions of each resource of the reading order; none where the publication is not cut into positions.
+    /// The positions of each resource of the reading order; none if the publication has no positions.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
         return try await service.positionsByReadingOrder()
     }
 
-    /// The number of positions of each resource of the reading order; 0 where the publication is not cut into positions.
+    /// The number of positions of each resource of the reading order; 0 if the publication has no positions.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in 0 } }
         return try await service.positionCountsByReadingOrder()
     }
 
     /// The positions of the publication.
+    ///
+    /// - Throws: ``ResourceError`` if a resource that has to be read for them cannot be read.
     public func positions() async throws(ResourceError) -> [Locator] { try await positionsByReadingOrder().flatMap(\.self) }
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
+
 /// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
 /// goes beyond reading (loans, payments) to the app.
 public protocol ContentProtection: Sendable {
     /// Opens an asset if it is protected by this technology.
     ///
     /// - Parameters:
-    ///   - asset: what is being opened.
-    ///   - fetcher: over the asset as it is, so that it need not be opened again.
-    ///   - allowUserInteraction: whether the user may be asked. Requests over the network are always allowed.
-    ///   - credentials: a password or passphrase that the app has.
-    ///   - sender: what the app gave to `Streamer.open`, for its dialogs.
-    ///   - onAskCredentials: asks the user; only where `allowUserInteraction`.
-    /// - Returns: nil when the asset is not protected by this technology. Otherwise how to go on: with the key, or restricted.
-    /// - Throws: when not even a restricted publication can be made of it.
+    ///   - asset: the asset being opened.
+    ///   - fetcher: an open fetcher of the untransformed asset.
+    ///   - allowUserInteraction: whether the user may be prompted. Network requests are always allowed.
+    ///   - credentials: a known password or passphrase.
+    ///   - sender: the app's argument of `Streamer.open`, for its dialogs.
+    ///   - onAskCredentials: prompts the user; only called if `allowUserInteraction` is true.
+    /// - Returns: nil if the asset is not protected by this technology; otherwise the unlocked or restricted asset.
+    /// - Throws: an error if not even a restricted publication can be created.
     func open(
         _ asset: PublicationAsset,
         fetcher: any Fetcher,
@@ -52,10 +54,10 @@ public struct ProtectedAsset: Sendable {
     }
 }
 
-/// Asks the user for credentials: of the proposal's `callback`, the result takes the place; nil when the user does not want to give any.
+/// Prompts the user for credentials; returns nil if the user cancels. The result replaces the `callback` of Readium's proposal.
 public typealias OnAskCredentialsCallback = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
 
-/// Its name before it had that of the proposal, which no release has had.
+/// The name before Readium's was adopted; not part of any release.
 @available(*, deprecated, renamed: "OnAskCredentialsCallback")
 public typealias OnAskCredentials = OnAskCredentialsCallback
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// The protection of a publication and the rights of its reader. A place for extensions: a technology's own service may carry
 /// its license, and an extension of `Publication` may lead to it.
 public protocol ContentProtectionService: PublicationService {
     /// Whether the resources are closed to this reader. A restricted publication can be put on a shelf, not read.
     var isRestricted: Bool { get }
-    /// Why it is restricted: a ``Publication/OpeningError`` of ours, or what a technology of others calls it.
+    /// The reason why it is restricted: a ``Publication/OpeningError``, or an error of a third-party technology.
     var error: (any Error)? { get }
-    /// The credentials that unlocked it, so that they need not be asked for again. A secret: the app keeps it in a vault or not at all.
+    /// The credentials that unlocked it, so that they need not be requested again. A secret: the app must keep it in a vault or
+    /// not at all.
     var credentials: String? { get }
-    /// The rights to copy and print; none when the publication is restricted.
+    /// The rights to copy and print; none if the publication is restricted.
     var rights: any UserRights { get }
     /// For "Protected by …".
     var name: LocalizedString? { get }
@@ -29,9 +32,9 @@ extension Publication {
     public var isProtected: Bool { protection != nil }
     /// Whether its resources are closed, so that no navigator may show it.
     public var isRestricted: Bool { protection?.isRestricted ?? false }
-    /// Why it is restricted.
+    /// The reason why it is restricted.
     public var protectionError: (any Error)? { protection?.error }
-    /// The same in words for a person: a lower-case sentence without a period, where the technology keeps to that.
+    /// The reason as a message for people: by convention a lower-case sentence without a period.
     public var protectionErrorMessage: String? { protectionError.map { ($0 as? OpeningError)?.message ?? "\($0)" } }
     /// The credentials that unlocked it.
     public var credentials: String? { protection?.credentials }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// Recognises a protection that no other opened: names it, and opens the publication restricted.
 ///
 /// Asked last. Obscured fonts do not count as a protection.
@@ -31,7 +33,7 @@ struct FallbackProtection: ContentProtection {
         }
     }
 
-    /// The name of the technology; nil where nothing is protected.
+    /// The name of the technology; nil if nothing is protected.
     private static func name(_ fetcher: any Fetcher) async throws(ResourceError) -> String? {
         let paths = try await fetcher.paths()
         if licenses.contains(where: paths.contains) { return "Readium LCP" }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// Finds the password of a file that cannot be read without one: the one that is known, then those that the user types.
 struct PasswordPrompt {
-    /// Of the file.
+    /// The file's name.
     let name: String
     let sender: (any Sendable)?
-    /// Nil when no dialog is allowed.
+    /// Nil if no dialog is allowed.
     let ask: OnAskCredentialsCallback?
 
     /// - Parameters:
-    ///   - known: tried first.
-    ///   - open: what the password opens; nil when it is wrong.
-    /// - Returns: the right password and what it opens.
-    /// - Throws: `opening.credentials-required` and `opening.incorrect-credentials` when no dialog is allowed,
-    ///   `opening.cancelled` when the user gives none.
+    ///   - known: a known password, tried first.
+    ///   - open: returns the opened content, or nil if the password is wrong.
+    /// - Returns: the right password and the opened content.
+    /// - Throws: `opening.credentials-required` and `opening.incorrect-credentials` if no dialog is allowed, `opening.cancelled`
+    ///   if the user cancels.
     func unlock<Opened>(
         _ known: String?,
         _ open: (String) async throws(ResourceError) -> Opened?

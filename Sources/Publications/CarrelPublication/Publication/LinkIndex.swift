@@ -2,7 +2,7 @@
 
 /// Finds links of a manifest by their addresses.
 struct LinkIndex: Sendable {
-    /// Places of links that lead into the container: from 0 in the reading order, and behind it in the resources.
+    /// The indexes of links into the container: first the reading order from 0, then the resources.
     private var places: [ResourcePath: Int] = [:]
     /// Alternates and further links that lead into the container.
     private var inside: [ResourcePath: Link] = [:]
@@ -28,9 +28,9 @@ struct LinkIndex: Sendable {
     }
 
     /// - Parameters:
-    ///   - href: however it is spelled; its query and fragment do not count.
-    ///   - manifest: whose index this is.
-    /// - Returns: nil when the manifest has no such link.
+    ///   - href: an address in any spelling; its query and fragment are ignored.
+    ///   - manifest: the indexed manifest.
+    /// - Returns: nil if the manifest has no such link.
     func link(_ href: String, in manifest: Manifest) -> Link? {
         guard let path = ResourcePath(href: href) else { return outside[Self.address(href)] }
         guard let place = places[path] else { return inside[path] }

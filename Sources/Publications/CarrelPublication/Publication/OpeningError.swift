@@ -3,37 +3,22 @@
 public import CarrelBytes
 
 extension Publication {
+    /// The domain of ``Publication/OpeningError``.
+    public enum OpeningErrorDomain: ErrorDomain {}
+
     /// Why a publication cannot be opened: a stable code, and words for a person.
-    ///
-    /// Two errors are equal when their codes are.
-    public struct OpeningError: CodedError {
-        /// The kinds of this failure.
-        public typealias Code = ErrorCode<OpeningError>
+    public typealias OpeningError = CodedFailure<OpeningErrorDomain>
+}
 
-        /// The kind of failure.
-        public let code: Code
-        /// A lower-case sentence without a period; never a secret.
-        public let message: String
-
-        /// Creates an error.
-        ///
-        /// - Parameters:
-        ///   - code: the kind of failure.
-        ///   - message: a lower-case sentence without a period; never a secret.
-        public init(_ code: Code, _ message: String) {
-            self.code = code
-            self.message = message
-        }
-
-        /// A resource without which there is no publication could not be read.
-        public init(_ error: ResourceError) {
-            switch error.code {
-            case .notFound: self.init(.notFound, error.message)
-            case .forbidden: self.init(.forbidden, error.message)
-            case .unavailable: self.init(.unavailable, error.message)
-            case .cancelled: self.init(.cancelled, error.message)
-            default: self.init(.parsingFailed, error.message)
-            }
+extension Publication.OpeningError {
+    /// A resource without which there is no publication could not be read.
+    public init(_ error: ResourceError) {
+        switch error.code {
+        case .notFound: self.init(.notFound, error.message)
+        case .forbidden: self.init(.forbidden, error.message)
+        case .unavailable: self.init(.unavailable, error.message)
+        case .cancelled: self.init(.cancelled, error.message)
+        default: self.init(.parsingFailed, error.message)
         }
     }
 }
@@ -43,7 +28,7 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var unsupportedFormat: Self { Self("opening.unsupported-format") }
     /// The file or address does not exist.
     public static var notFound: Self { Self("opening.not-found") }
-    /// The file is not what it says it is.
+    /// The file does not match its format.
     public static var parsingFailed: Self { Self("opening.parsing-failed") }
     /// The holder of the publication does not let this reader open it.
     public static var forbidden: Self { Self("opening.forbidden") }
@@ -53,6 +38,6 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var credentialsRequired: Self { Self("opening.credentials-required") }
     /// The password or passphrase that was given is wrong.
     public static var incorrectCredentials: Self { Self("opening.incorrect-credentials") }
-    /// The user was asked for credentials and gave none.
+    /// The user canceled the prompt for credentials.
     public static var cancelled: Self { Self("opening.cancelled") }
 }

@@ -2,9 +2,9 @@
 
 import CarrelThreads
 
-/// An opened publication: its manifest, its resources, and what its services know about it.
+/// An opened publication: its manifest, its resources, and its services.
 ///
-/// It is either open or restricted, from the beginning to the end; unlocking one means to open it again.
+/// It is either open or restricted, from the beginning to the end; to unlock a publication, open it again.
 public final class Publication: Sendable {
     /// The manifest, parsed or made from the publication's own format.
     public let manifest: Manifest
@@ -13,7 +13,7 @@ public final class Publication: Sendable {
 
     private let fetcher: any Fetcher
     private let services: [any PublicationService]
-    /// Made when a link is first looked for: who puts a publication on a shelf looks for none.
+    /// Built at the first lookup of a link: a shelf needs none.
     private let index = Locked<LinkIndex?>(nil)
 
     init(_ builder: Builder) {
@@ -43,7 +43,7 @@ public final class Publication: Sendable {
     /// The link of the manifest that leads to the same resource as an address.
     ///
     /// - Parameter href: however it is spelled; its query and fragment do not count.
-    /// - Returns: nil when the manifest has none.
+    /// - Returns: nil if the manifest has none.
     public func link(withHREF href: String) -> Link? {
         let manifest = manifest
         return index.withLock { index in
@@ -55,6 +55,9 @@ public final class Publication: Sendable {
     }
 
     /// The links of the manifest and of the services that have a relation.
+    ///
+    /// - Parameter relation: the relation, such as `cover`.
+    /// - Returns: the links; first the manifest's.
     public func links(withRelation relation: String) -> [Link] {
         // no picture is drawn from what cannot be read
         let serving = isRestricted ? services.filter { !($0 is any RenderingService) } : services
@@ -62,10 +65,10 @@ public final class Publication: Sendable {
             .filter { $0.relations.contains(relation) }
     }
 
-    /// The resource that a link leads to; of a restricted publication, its cover and what its services give, and nothing else.
+    /// The resource of a link; a restricted publication only provides its cover and the resources of its services.
     ///
-    /// - Parameter link: of the manifest, or with any address in the publication.
-    /// - Returns: a resource that the caller closes; one that may not or cannot be read fails when it is.
+    /// - Parameter link: a link of the manifest, or a link with any address in the publication.
+    /// - Returns: a resource that the caller closes; if it is forbidden or unreadable, reading fails.
     public func get(_ link: Link) -> any Resource {
         for service in services {
             if let resource = service.get(link) { return resource }
@@ -82,6 +85,9 @@ public final class Publication: Sendable {
     }
 
     /// The resource at an address.
+    ///
+    /// - Parameter href: the address, relative to the manifest or absolute.
+    /// - Returns: the resource; reading it fails if there is none.
     public func get(_ href: String) -> any Resource { get(Link(href: href)) }
 
     /// The first service of a type, such as `findService(ContentProtectionService.self)`.
@@ -95,10 +101,10 @@ public final class Publication: Sendable {
     /// All services of a type.
     public func findServices<Service>(_ type: Service.Type) -> [Service] { services.compactMap { $0 as? Service } }
 
-    /// Ends connections and lets go of what the services and containers hold. Reads in flight finish or fail.
+    /// Closes connections and releases the services and containers. Reads in progress finish or fail.
     ///
-    /// The descriptor of a file is closed with the last object that could read from it: this publication, and resources that were got
-    /// from it and are still held.
+    /// The descriptor of a file is closed with the last object that could read from it: this publication, or a resource obtained
+    /// from it.
     public func close() {
         for service in services { service.close() }
         fetcher.close()

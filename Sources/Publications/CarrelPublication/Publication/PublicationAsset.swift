@@ -12,9 +12,9 @@ public struct PublicationAsset: Sendable, Equatable {
 
     /// The file or address.
     public let location: Location
-    /// The media type, where it is known; the bytes decide.
+    /// The media type, if known; the content takes precedence.
     public var mediaType: MediaType?
-    /// A license document that is kept beside it, in the place of one in it; nil when there is none.
+    /// A license document stored separately, which replaces one in the package; nil if there is none.
     public var license: [UInt8]?
 
     /// Creates an asset of this machine.
@@ -40,7 +40,7 @@ public struct PublicationAsset: Sendable, Equatable {
     /// Whether a server has it.
     var isRemote: Bool { if case .remote = location { true } else { false } }
 
-    /// The last part of the path or address, decoded where it can be.
+    /// The last part of the path or address, decoded if possible.
     public var name: String {
         let path =
             switch location {
@@ -52,7 +52,7 @@ public struct PublicationAsset: Sendable, Equatable {
 }
 
 extension String {
-    /// The start of the path of an absolute address: after its scheme and its authority. Nil when it has none.
+    /// The start of the path of an absolute address: after its scheme and its authority. Nil if it has none.
     fileprivate var pathStart: Index? {
         guard let colon = firstIndex(of: ":"), self[index(after: colon)...].hasPrefix("//") else { return nil }
         return self[index(colon, offsetBy: 3)...].firstIndex(of: "/")

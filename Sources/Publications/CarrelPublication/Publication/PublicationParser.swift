@@ -5,12 +5,12 @@ public protocol PublicationParser: Sendable {
     /// Parses an asset if it is of the parser's format.
     ///
     /// - Parameters:
-    ///   - asset: what is being opened; its media type is that of the unprotected publication.
-    ///   - format: what sniffing found it to be.
-    ///   - fetcher: its resources, unlocked.
-    ///   - warnings: hears of what is wrong and could be read all the same.
-    /// - Returns: nil when the asset is of another format.
-    /// - Throws: when it is of this format and cannot be opened.
+    ///   - asset: the asset being opened; its media type describes the unprotected publication.
+    ///   - format: the detected format.
+    ///   - fetcher: its unlocked resources.
+    ///   - warnings: receives recoverable mistakes.
+    /// - Returns: nil if the asset has another format.
+    /// - Throws: an error if it has this format but cannot be opened.
     func parse(
         _ asset: PublicationAsset,
         format: Format,

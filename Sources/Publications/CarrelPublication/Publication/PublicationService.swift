@@ -5,13 +5,13 @@ public protocol PublicationService: AnyObject, Sendable {
     /// Links that the service adds to the publication, below `~readium/`.
     var links: [Link] { get }
 
-    /// The resource behind one of its links.
+    /// The resource of one of its links.
     ///
     /// - Parameter link: any link of the publication.
-    /// - Returns: nil for a link that is not the service's.
+    /// - Returns: nil for other links.
     func get(_ link: Link) -> (any Resource)?
 
-    /// Releases what the service holds. Called once, when the publication is closed; does nothing by default.
+    /// Releases the service's resources. Called once, when the publication is closed; does nothing by default.
     func close()
 }
 

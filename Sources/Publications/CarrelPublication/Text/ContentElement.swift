@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A piece of the content of a publication, as it is read: a paragraph, a heading, an image (Readium "Content").
+/// A piece of the content of a publication in reading order: a paragraph, a heading, an image (Readium "Content").
 public struct ContentElement: Sendable, Equatable {
     /// The role of the piece in the publication. The set grows: always handle roles you do not know.
     public struct Role: RawRepresentable, Sendable, Hashable {
@@ -28,9 +28,9 @@ public struct ContentElement: Sendable, Equatable {
     public let role: Role
     /// The place of the piece; for text, all of its words are the highlight.
     public let locator: Locator
-    /// The words of text, or what a picture's `alt` says; nil where there are none.
+    /// The text, or an image's `alt` text; nil if there is none.
     public let text: String?
-    /// Of a heading, 1 to 6 (`h1` to `h6`); nil for all else.
+    /// The level of a heading, 1 to 6 (`h1` to `h6`); nil for other elements.
     public let headingLevel: Int?
     /// The resource that is shown or played; nil for text.
     public let link: Link?

@@ -2,17 +2,17 @@
 
 import CarrelXML
 
-/// The words of an HTML or XHTML document as its reader sees them: without markup, every run of white space one space.
+/// The words of an HTML or XHTML document as displayed: without markup, with every run of white space as one space.
 package struct DocumentText: Sendable {
     package let scalars: [Unicode.Scalar]
-    /// The parts of the text, in order: blocks of text that are not empty, and what is shown between them.
+    /// The parts of the text, in order: blocks of text that are not empty, and media between them.
     let parts: [Part]
 
     /// A block of the text, or something that is shown.
     enum Part: Sendable, Equatable {
         /// Places in `scalars`; the level of a heading is 1 to 6.
         case block(Range<Int>, heading: Int?)
-        /// An element with an address, such as `img`, and the place in `scalars` where it is.
+        /// An element with an address, such as `img`, and its index in `scalars`.
         case media(MediaElement, at: Int)
     }
 
@@ -29,7 +29,7 @@ package struct DocumentText: Sendable {
         parts = reader.parts
     }
 
-    /// The words without markup, with every run of white space one space, and none at the ends.
+    /// The words without markup, with every run of white space as one space, and none at the ends.
     static func plain(_ text: String) -> [Unicode.Scalar] {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").unicodeScalars.filter { $0 != "\u{ad}" }
     }
@@ -62,7 +62,7 @@ package struct DocumentText: Sendable {
             if out.last == " " { out.removeLast() }
         }
 
-        /// Ends the block where a tag parts words.
+        /// Ends the block at a tag that separates words.
         private mutating func endBlock() {
             var range = blockStart..<out.count
             while let first = range.first, out[first] == " " { range = first + 1..<range.upperBound }

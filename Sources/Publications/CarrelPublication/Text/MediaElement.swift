@@ -2,19 +2,19 @@
 
 import CarrelXML
 
-/// An element of an HTML document that shows something beside the text, by its address.
+/// An element of an HTML document that embeds media by its address.
 struct MediaElement: Sendable, Equatable {
     enum Kind: Sendable { case image, audio, video }
 
     let kind: Kind
     /// As the document has it, relative to the document.
     let address: String
-    /// The text of `alt`; nil without one.
+    /// The text of `alt`; nil if missing.
     let description: String?
 
     /// - Parameters:
-    ///   - name: of the element, in small letters.
-    ///   - tag: what stands between `<` and `>`. Nil for other elements, and for one without an address.
+    ///   - name: the element's name in lower case.
+    ///   - tag: the text between `<` and `>`. Nil for other elements, and for elements without an address.
     init?(_ name: String, _ tag: ArraySlice<Unicode.Scalar>) {
         switch name {
         case "img", "image", "svg:image": kind = .image
@@ -30,7 +30,7 @@ struct MediaElement: Sendable, Equatable {
         description = attributes["alt"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The attributes of a start tag, by their names in small letters; of two with one name the first counts.
+    /// The attributes of a start tag, by lower-case name; the first of two with the same name counts.
     private static func attributes(_ tag: ArraySlice<Unicode.Scalar>) -> [String: String] {
         var found: [String: String] = [:]
         var rest = tag.drop { !$0.properties.isWhitespace }

@@ -2,8 +2,8 @@
 
 import CarrelThreads
 
-/// The content of a publication piece by piece in its reading order, as a voice reads it aloud. A document is read after the last
-/// piece of the one before it.
+/// The content of a publication piece by piece in reading order, for example for text-to-speech. A document is read after the
+/// last piece of the previous one.
 public struct PublicationContent: AsyncSequence, Sendable {
     /// A piece of content.
     public typealias Element = ContentElement
@@ -50,7 +50,7 @@ public struct PublicationContent: AsyncSequence, Sendable {
             return elements.popFirst()
         }
 
-        /// The piece in which a place is: the first of those that begin at one place.
+        /// The index of the piece at a position: the first if several begin there.
         private static func start(_ progression: Double, in elements: [ContentElement]) -> Int {
             let places = elements.map { $0.locator.locations.progression ?? 0 }
             guard let last = places.last(where: { $0 <= progression }) else { return 0 }
@@ -63,14 +63,14 @@ public struct PublicationContent: AsyncSequence, Sendable {
 }
 
 extension Publication {
-    /// The content from a place to the end of the publication.
+    /// The content from a position to the end of the publication.
     ///
     ///     for try await element in publication.content(from: navigator.currentLocator) { await speak(element.text) }
     ///
-    /// - Parameter locator: where to begin, by its resource and its `progression`; nil, and a place that is not in the reading order,
-    ///   for the beginning.
-    /// - Returns: blocks of text and what is shown between them for HTML and XHTML; pictures and recordings of the reading order as
-    ///   they are; nothing of PDF documents.
+    /// - Parameter locator: the start, by its resource and its `progression`; nil, or a position outside the reading order, for
+    ///   the beginning.
+    /// - Returns: blocks of text and the media between them for HTML and XHTML; images and recordings of the reading order as
+    ///   single elements; nothing for PDF documents.
     public func content(from locator: Locator? = nil) -> PublicationContent {
         PublicationContent(publication: self, start: locator)
     }

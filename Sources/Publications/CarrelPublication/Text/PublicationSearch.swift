@@ -2,8 +2,8 @@
 
 import CarrelThreads
 
-/// Looks for words in the documents of a publication, a bounded piece of work at a time: in those of the reading order, then in those
-/// beside it, such as notes (`linear="no"` in EPUB).
+/// Searches the documents of a publication in bounded steps: first the reading order, then documents outside it, such as notes
+/// (`linear="no"` in EPUB).
 package struct PublicationSearch: Sendable {
     let publication: Publication
 
@@ -13,7 +13,7 @@ package struct PublicationSearch: Sendable {
 
     /// The place at which a search continues.
     package struct Place: Sendable, Equatable {
-        /// Of the documents that are searched.
+        /// The index of the document in the search order.
         package var resource: Int
         /// Hits of that resource that were given before.
         package var hits: Int
@@ -30,13 +30,13 @@ package struct PublicationSearch: Sendable {
         package var next: Place?
     }
 
-    /// Hits of one answer at most.
+    /// The maximum number of hits of one response.
     static let hitLimit = 50
-    /// Characters of what is looked for at most.
+    /// The maximum length of a query in characters.
     package static let queryLimit = 200
-    /// Bytes of documents that one answer may read.
+    /// The maximum number of bytes of documents read for one response.
     private static let readLimit = 16 << 20
-    /// Bytes of a document at most; in a longer one nothing is looked for.
+    /// The maximum size of a document in bytes; longer documents are not searched.
     static let documentLimit = 8 << 20
     /// Characters before and after a hit.
     private static let context = 60
@@ -44,10 +44,10 @@ package struct PublicationSearch: Sendable {
     static let threads = BlockingThreadPool(name: "carrel-search", count: 1)
 
     /// - Parameters:
-    ///   - query: words; case, kinds of quotation marks and runs of white space do not count.
-    ///   - start: where to go on.
+    ///   - query: words; case, kinds of quotation marks and runs of white space are ignored.
+    ///   - start: the position to continue from.
     /// - Returns: hits in the order of the publication.
-    /// - Throws: what reading a document throws, unless it is missing or damaged: then nothing is found in it.
+    /// - Throws: errors of reading a document, unless it is missing or damaged: such documents have no hits.
     package func hits(of query: String, from start: Place) async throws -> Results {
         let wanted = Self.folded(query)
         var results = Results()
@@ -79,8 +79,8 @@ package struct PublicationSearch: Sendable {
 
     /// Reads a document.
     ///
-    /// - Parameter link: of ``documents``.
-    /// - Returns: the document; nil where it is missing, damaged or longer than ``documentLimit``.
+    /// - Parameter link: a link of ``documents``.
+    /// - Returns: the document; nil if it is missing, damaged or longer than ``documentLimit``.
     /// - Throws: `resource.unavailable` and `resource.cancelled`; `QueueFull`.
     func document(_ link: Link) async throws -> Document? {
         let bytes: [UInt8]
@@ -101,13 +101,13 @@ package struct PublicationSearch: Sendable {
             .filter { $0.mediaType?.isHTML ?? false }
     }
 
-    /// A document whose hits are taken one after the other.
+    /// A document whose hits are taken one after another.
     struct Document: Sendable {
         let link: Link
         /// The length of the document with its markup.
         let byteCount: Int
         private let text: [Unicode.Scalar]
-        /// The text as it is compared; each place is the same in both.
+        /// The text folded for comparison; positions are the same in both.
         private let folded: [UInt32]
         /// The place in the text from which the next hit is looked for.
         private var at = 0
@@ -119,12 +119,12 @@ package struct PublicationSearch: Sendable {
             folded = text.map(fold)
         }
 
-        /// Finds the hits after those that were found before.
+        /// Finds the next hits.
         ///
         /// - Parameters:
-        ///   - wanted: as ``PublicationSearch/folded(_:)`` makes it, not empty.
-        ///   - limit: hits at most.
-        /// - Returns: hits in their order, and whether there are more of them.
+        ///   - wanted: the result of ``PublicationSearch/folded(_:)``, not empty.
+        ///   - limit: the maximum number of hits.
+        /// - Returns: hits in order, and whether there are more.
         mutating func hits(of wanted: [UInt32], limit: Int) -> (locators: [Locator], hasMore: Bool) {
             var locators: [Locator] = []
             while let range = nextHit(of: wanted) {
@@ -171,7 +171,7 @@ package struct PublicationSearch: Sendable {
         }
     }
 
-    /// The words of a query as they are compared with documents; empty where it has none.
+    /// Folds a query for comparison; empty if it has no words.
     static func folded(_ query: String) -> [UInt32] { DocumentText.plain(query).map(fold) }
 
     private static func fold(_ scalar: Unicode.Scalar) -> UInt32 {
@@ -181,7 +181,7 @@ package struct PublicationSearch: Sendable {
         case "‘", "’", "‚", "‛": 0x27
         case "“", "”", "„", "‟": 0x22
         default:
-            // one for one, so that places stay what they are
+            // one scalar for one, so that positions do not change
             scalar.properties.lowercaseMapping.unicodeScalars.first.map(\.value) ?? scalar.value
         }
     }

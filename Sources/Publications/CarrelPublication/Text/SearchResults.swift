@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// The places of words in a publication. Each document is read once, after all results in the one before it have been taken.
+/// The search results in a publication. Each document is read once, after all results in the previous one have been consumed.
 public struct SearchResults: AsyncSequence, Sendable {
     /// A place, with the words that were found and those around them.
     public typealias Element = Locator
@@ -12,7 +12,7 @@ public struct SearchResults: AsyncSequence, Sendable {
     let publication: Publication
     let query: String
 
-    /// Finds one place after the other.
+    /// Iterates over the results.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let search: PublicationSearch
         private let wanted: [UInt32]
@@ -77,11 +77,11 @@ extension Publication {
         !isRestricted && !PublicationSearch(publication: self).documents.isEmpty
     }
 
-    /// Looks for words in the documents of the reading order, then in those beside it, such as notes.
+    /// Searches the documents of the reading order, then documents outside it, such as notes.
     ///
     ///     for try await locator in publication.search("white whale") { … }
     ///
-    /// - Parameter query: words; case, kinds of quotation marks and runs of white space do not count.
-    /// - Returns: places in the order of the publication, with the words around them in ``Locator/text-swift.property``.
+    /// - Parameter query: words; case, kinds of quotation marks and runs of white space are ignored.
+    /// - Returns: positions in the order of the publication, with the surrounding text in ``Locator/text-swift.property``.
     public func search(_ query: String) -> SearchResults { SearchResults(publication: self, query: query) }
 }

@@ -5,7 +5,7 @@ package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// A player asks for a code, with which a signed-in reader links it to their account.
+/// A player's request for a code, with which a signed-in reader links it to their account.
 package struct LinkRequest: Sendable, Equatable {
     /// The id of the service's environment, which the request is for.
     package let environment: String
@@ -39,7 +39,7 @@ package struct LinkRequest: Sendable, Equatable {
 
     /// A request that was read and not yet verified.
     package struct Unverified: Sendable {
-        /// The thumbprint of the certificate whose key must have signed it.
+        /// The thumbprint of the certificate of the signing key.
         package let certificate: [UInt8]
         private let message: TypedJWS.Unverified
 

@@ -6,7 +6,7 @@ import CarrelJOSE
 package import CarrelJSON
 package import CarrelVault
 
-/// A player asks for its certificate: for the first time, or before the one that it has expires.
+/// A player's request for its first certificate, or for a new one before the current one expires.
 package struct PersonalizationRequest: Sendable {
     /// The nonce of the challenge.
     package let nonce: String
@@ -15,20 +15,20 @@ package struct PersonalizationRequest: Sendable {
     package let signingKey: P256.PublicKey
     /// The key that content keys are encrypted to.
     package let agreementKey: P256.PublicKey
-    /// A digest of what identifies the device, with a salt of this installation, 32 bytes: no identifier of the device leaves it.
+    /// A digest of the device's identifiers, with a salt of this installation, 32 bytes: no identifier of the device leaves it.
     package let fingerprint: [UInt8]
     package let level: VaultLevel
     /// Name and version of the app, at most 100 characters each.
     package let app: String
     package let build: String
-    /// The name that its owner knows the device by; empty for none.
+    /// The owner's name for the device; empty for none.
     package let deviceName: String
     /// The time of the device's clock.
     package let clock: Instant
 
     /// The longest name.
     static let maxCharacters = 100
-    /// Begins the nonce of a request in a file: it is the player's own, because no service was asked for one.
+    /// Prefix of the nonce in an offline request: the player makes it itself, because no service issued one.
     private static let offlinePrefix = "offline."
     private static let offlineByteCount = 32
 
@@ -43,9 +43,10 @@ package struct PersonalizationRequest: Sendable {
         return bytes
     }
 
-    /// Reads a request and checks both signatures: that of the request for the certificate, and that of the whole with the same key.
+    /// Reads a request and checks both signatures: on the certificate request, and on the whole message with the same key.
     ///
-    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for one key for both uses.
+    /// - Throws: `rights.malformed`, `rights.signature`; `rights.key` for keys that are not on P-256, and for a single key with
+    ///   both uses.
     package init(_ text: String) throws(RightsError) {
         let message = try RightsMessage.read(text, as: RightsMessage.personalization)
         let unverified = try RightsMessage.unverifiedPayload(of: message)
@@ -76,18 +77,18 @@ package struct PersonalizationRequest: Sendable {
     /// Writes a request.
     ///
     /// - Parameters:
-    ///   - nonce: of the challenge.
-    ///   - signingKey: the player's key for signatures.
-    ///   - agreementKey: the player's key for agreement.
+    ///   - nonce: the nonce of the challenge.
+    ///   - signingKey: the player's signing key.
+    ///   - agreementKey: the player's key-agreement key.
     ///   - fingerprint: 32 bytes.
-    ///   - level: what keeps both keys.
+    ///   - level: the level of the vault with both keys.
     ///   - app: the app's name.
     ///   - build: its version.
-    ///   - deviceName: the name that the owner knows the device by.
+    ///   - deviceName: the owner's name for the device.
     ///   - clock: the time of the device's clock.
-    ///   - sign: signs with the first key, R and S.
+    ///   - sign: signs with the signing key; returns R and S.
     /// - Returns: the signed request.
-    /// - Throws: an error of `sign`.
+    /// - Throws: the errors of `sign`.
     package static func make(
         nonce: String,
         signingKey: P256.PublicKey,
@@ -118,7 +119,7 @@ package struct PersonalizationRequest: Sendable {
     }
 }
 
-/// The answer to a request for personalization.
+/// The response to a personalization request.
 package struct PersonalizationResponse: Sendable {
     /// The player's id.
     package let player: String
@@ -168,11 +169,11 @@ package struct PersonalizationResponse: Sendable {
     }
 }
 
-/// The root of a service with what it signed, as `/v1/license/keys` serves it.
+/// The root of a service with its signed documents, as served by `/v1/license/keys`.
 package struct TrustDocument: Sendable, Equatable {
     /// The root's certificate in DER.
     package let root: [UInt8]
-    /// Roots before it, each signed by the one before: ``RootRollover``.
+    /// Earlier roots, each signed by its predecessor: ``RootRollover``.
     package let rollovers: [String]
     /// ``ServiceKeys``, signed by the root.
     package let keys: String
@@ -202,7 +203,7 @@ package struct TrustDocument: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - trusted: the root that is trusted so far, in DER; nil trusts the root of this document (at first contact over TLS).
-    ///   - number: of the last document; an older one is refused.
+    ///   - number: the number of the last document; an older one is refused.
     /// - Returns: the root, and the keys of the service.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package func verified(from trusted: [UInt8]?, notBefore number: Int = 0) throws(RightsError) -> (

@@ -5,7 +5,7 @@ package import CarrelCrypto
 package import CarrelJOSE
 package import CarrelJSON
 
-/// A numbered list of revocations that the service signs. A player accepts no list with a smaller number than that of the one it has.
+/// A numbered list of revocations, signed by the service. A player rejects a list with a smaller number than its current one.
 package struct Revocations: Sendable, Equatable {
     /// Larger in every later list.
     package let number: Int

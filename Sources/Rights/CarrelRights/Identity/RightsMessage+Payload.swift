@@ -10,7 +10,7 @@ extension RightsMessage {
 
     /// The payload of a message, when the key signed it.
     ///
-    /// - Throws: `rights.signature` for another key, `rights.malformed` for another kind and for what is no JSON object.
+    /// - Throws: `rights.signature` for another key, `rights.malformed` for another kind or anything but a JSON object.
     package static func payload(of text: String, as kind: TypedJWS.Kind, by key: JWK) throws(RightsError) -> JSON {
         let unverified = try read(text, as: kind)
         return try payload(of: unverified, by: key)

@@ -9,7 +9,9 @@ package enum RootExport {
     private static let format = "carrel-root-1"
     private static let saltByteCount = 16
 
-    /// - Throws: `crypto.refused` when there is not enough memory for scrypt.
+    /// Encrypts a root's private key for export.
+    ///
+    /// - Throws: `crypto.refused` if there is not enough memory for scrypt.
     package static func seal(
         _ key: P256.PrivateKey,
         certificate: [UInt8],
@@ -30,7 +32,7 @@ package enum RootExport {
         return String(decoding: json.writePretty(), as: UTF8.self) + "\n"
     }
 
-    /// Reads what ``seal(_:certificate:passphrase:cost:)`` wrote.
+    /// Reads the output of ``seal(_:certificate:passphrase:cost:)``.
     ///
     /// - Returns: the key and its certificate in DER.
     /// - Throws: `rights.malformed` for another file, `rights.key` for another passphrase and for an altered file.

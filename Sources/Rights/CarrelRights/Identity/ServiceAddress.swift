@@ -2,16 +2,17 @@
 
 import CarrelHTTP
 
-/// The start of a hierarchical URL (RFC 3986 §3): scheme and authority, checked; the rest is left as it is.
+/// The start of a hierarchical URL (RFC 3986 §3): scheme and authority, checked; the remainder is unchanged.
 package struct ServiceAddress {
     /// In lower case.
     package let scheme: String
-    /// Everything behind `://`.
+    /// Everything after `://`.
     package let rest: String
     /// The host in lower case, an IPv6 address without its brackets.
     package let host: String
 
-    /// Nil for other characters than visible ASCII, without a scheme or a host, for user information, and for a port that is not a number from 1 to 65,535.
+    /// Returns nil unless all characters are visible ASCII, there is a scheme and a host but no user information, and a port is a
+    /// number from 1 to 65,535.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let mark = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             return nil

@@ -5,7 +5,7 @@ package import CarrelCrypto
 package import CarrelJOSE
 import CarrelJSON
 
-/// The public keys of a service, which its root signs as one document.
+/// The public keys of a service, signed by its root as one document.
 package struct ServiceKeys: Sendable {
     /// The purpose of a key.
     package enum Use: String, Sendable, CaseIterable {
@@ -13,7 +13,7 @@ package struct ServiceKeys: Sendable {
         case license
         /// Requests are encrypted to it.
         case agreement
-        /// Signs lists of what is revoked.
+        /// The key that signs revocation lists.
         case revocation
         /// Signs the time.
         case time
@@ -55,12 +55,12 @@ package struct ServiceKeys: Sendable {
         self.validity = validity
     }
 
-    /// The key with that id for that use; nil when there is none, or when its time is not now.
+    /// The key with an ID for a use; nil if there is none, or it is not valid now.
     package func key(_ id: String, for use: Use, at now: Instant) -> JWK? {
         keys.first { $0.use == use && $0.key.thumbprint == id && $0.validity.contains(now) }?.key
     }
 
-    /// The key that requests are encrypted to: of those that are valid, the one that is valid longest.
+    /// The encryption key for requests: the valid key that expires last.
     package func agreementKey(at now: Instant) -> P256.PublicKey? {
         let current = keys.filter { $0.use == .agreement && $0.validity.contains(now) }
         guard let last = current.max(by: { $0.validity.upperBound < $1.validity.upperBound }), case .p256(let key) = last.key
@@ -88,7 +88,7 @@ package struct ServiceKeys: Sendable {
         return TypedJWS.sign(payload.write(), as: RightsMessage.keys, with: root)
     }
 
-    /// Reads a document that the root signed. Its validity is not checked: only a trusted time tells whether it has ended.
+    /// Reads a document signed by the root. Its validity is not checked, because that needs a trusted time.
     ///
     /// - Throws: `rights.signature` for another root, `rights.malformed`.
     package init(_ text: String, signedBy root: P256.PublicKey) throws(RightsError) {
@@ -135,7 +135,7 @@ package struct ServiceKeys: Sendable {
     }
 }
 
-/// A new root, signed by the one before it: players that trust the old root follow.
+/// A new root, signed by its predecessor: players that trust the old root accept it.
 package enum RootRollover {
     /// Signs a root's certificate with the key of the root before it.
     package static func sign(_ certificate: [UInt8], with old: P256.PrivateKey) -> String {
@@ -143,11 +143,11 @@ package enum RootRollover {
         return TypedJWS.sign(payload.write(), as: RightsMessage.rollover, with: old)
     }
 
-    /// The root at the end of the rollovers that begin at a trusted one; the trusted one where none begins there.
+    /// Returns the root at the end of the chain of rollovers from a trusted root; the trusted root itself if there are none.
     ///
     /// - Parameters:
-    ///   - trusted: the root that is trusted so far.
-    ///   - rollovers: as the service lists them, in any order.
+    ///   - trusted: the currently trusted root.
+    ///   - rollovers: the service's rollovers, in any order.
     /// - Returns: the newest root.
     /// - Throws: `rights.signature`, `rights.malformed`.
     package static func newest(from trusted: Certificate, through rollovers: [String]) throws(RightsError) -> Certificate {

@@ -6,17 +6,17 @@ package import CarrelHTTP
 import CarrelJOSE
 import CarrelJSON
 
-/// A proof that its sender has a key and wants one token redeemed, now and once (RFC 9449).
+/// A proof that its sender has a key and requests the redemption of one token, now and once (RFC 9449).
 ///
-/// The key is in the header of the proof; in no other message does such a key count. Whose it is, is up to the reader. `ath` binds the token
-/// as RFC 9449 §4.2 binds an access token.
+/// The key is in the header of the proof; no other message accepts such a key. The reader must determine the owner of the key.
+/// `ath` binds the token as RFC 9449 §4.2 binds an access token.
 package struct DPoPProof: Sendable, Equatable {
     /// The key that signed it.
     package let key: P256.PublicKey
-    /// `jti`: the sender uses each once. The answer repeats it.
+    /// `jti`: used once by the sender, and repeated in the response.
     package let id: String
     package let issuedAt: Instant
-    /// The digest of the text, which the answer repeats.
+    /// The digest of the text, repeated in the response.
     package let digest: [UInt8]
 
     /// How far `iat` may be from the time of the reader.
@@ -26,7 +26,7 @@ package struct DPoPProof: Sendable, Equatable {
     /// The thumbprint of the key (RFC 7638).
     package var thumbprint: String { JWK.p256(key).thumbprint }
 
-    /// A proof that was made, and what its answer repeats.
+    /// A new proof, with the values that its response must repeat.
     package struct Made: Sendable, Equatable {
         /// The value of the field `DPoP`.
         package let text: String
@@ -41,12 +41,12 @@ package struct DPoPProof: Sendable, Equatable {
     /// - Parameters:
     ///   - method: the method of the request.
     ///   - url: the address of the request; a query and a fragment are left out.
-    ///   - token: the text of the token that is to be redeemed.
+    ///   - token: the text of the token to redeem.
     ///   - signingKey: the player's signing key.
-    ///   - now: the time of the service, as well as the player knows it.
-    ///   - sign: signs with that key: R and S, 64 bytes.
+    ///   - now: the player's best estimate of the service's time.
+    ///   - sign: signs with that key; returns R and S, 64 bytes.
     /// - Returns: the proof.
-    /// - Throws: an error of `sign`.
+    /// - Throws: the errors of `sign`.
     package static func make(
         method: HTTPMethod,
         url: String,
@@ -65,16 +65,16 @@ package struct DPoPProof: Sendable, Equatable {
         return Made(text: text, id: id, digest: SHA256.hash(Array(text.utf8).rawSpan))
     }
 
-    /// Reads a proof and checks all of it but whose key it is, and whether it was used before.
+    /// Reads a proof and checks it, except for the owner of its key and whether it was used before.
     ///
     /// - Parameters:
-    ///   - text: the value of the field `DPoP`.
+    ///   - text: the value of the `DPoP` field.
     ///   - method: the method of the request.
-    ///   - urls: the addresses by which the request's place is known, without a query.
+    ///   - urls: the accepted URLs of the request, without a query.
     ///   - token: the text of the token in the request.
     ///   - now: the time of the service.
-    /// - Throws: `rights.malformed` for what is no such proof; `rights.signature` where it was not signed with the key of its header, or is
-    ///   for another request or another token; `rights.expired` for another time.
+    /// - Throws: `rights.malformed` if it is not a proof; `rights.signature` if it was not signed with the key of its header, or
+    ///   is for another request or token; `rights.expired` if its time is out of range.
     package init(_ text: String, method: HTTPMethod, urls: [String], token: String, at now: Instant) throws(RightsError) {
         let message = try RightsMessage.read(text, as: RightsMessage.proof)
         guard case .p256(let key)? = message.key else { throw RightsError(.malformed, "the key of the proof is not on P-256") }
@@ -106,8 +106,8 @@ package struct DPoPProof: Sendable, Equatable {
         Base64URL.encode(SHA256.hash(Array(token.utf8).rawSpan))
     }
 
-    /// An address as it is compared (RFC 9449 §4.3, RFC 3986 §6.2): scheme and host in lower case, no default port, no slash at the end; nil for
-    /// what is none, and with a query or a fragment.
+    /// A URL normalized for comparison (RFC 9449 §4.3, RFC 3986 §6.2): lower-case scheme and host, no default port, no trailing
+    /// slash; nil for anything else, and for a URL with a query or a fragment.
     private static func place(_ url: String) -> String? {
         guard url.utf8.count <= 2048, let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
             return nil

@@ -5,12 +5,12 @@ import CarrelJSON
 
 /// The capabilities of a device during playback. A capability that it cannot enforce is missing.
 public struct HostCapabilities: Sendable, Equatable {
-    /// The obligations that this host meets, by name.
+    /// The obligations that this host enforces, by name.
     public var obligations: Set<String> = []
     /// Whether its outputs are protected so far that the default output rule is met. No Linux desktop is.
     public var protectsOutputs = false
 
-    /// A host that meets no obligation.
+    /// Creates capabilities without obligations.
     public init() {}
 }
 
@@ -28,7 +28,7 @@ public enum LicenseAction: String, Sendable, CaseIterable {
     case copy
 }
 
-/// A license as a device keeps it: what the service signed, and what happened to it here.
+/// A license as stored on a device: the signed license, and its local state.
 package struct LicenseRecord: Sendable, Equatable {
     package let license: License
     /// When it was first played; the second clock of a dual expiry runs from then.
@@ -50,7 +50,7 @@ package struct LicenseRecord: Sendable, Equatable {
         if let end = terms.notAfter { ends.append(end) }
         if let firstPlay = firstPlay ?? start {
             if let seconds = terms.playbackSeconds { ends.append(firstPlay + .seconds(seconds)) }
-            // Without a second clock the first one goes on.
+            // Without a playback limit, the storage limit stays in force.
             if terms.playbackSeconds == nil, let seconds = terms.storageSeconds {
                 ends.append(license.issuedAt + .seconds(seconds))
             }
@@ -80,17 +80,18 @@ public struct ActionResult: Sendable, Equatable {
         case deviceMismatch = "device-mismatch"
         /// The license, its keys or the device were revoked, or the list of revocations is too old.
         case revoked
-        /// The clock was set back: ask the service for the time.
+        /// The clock was set back: get the time from the service.
         case clockRollback = "clock-rollback"
         /// The license demands something that this host cannot do.
         case unsupportedObligation = "unsupported-critical-obligation"
-        /// As many streams run as may: one of them must stop. Only the service knows; the device learns of it when it asks for a stream.
+        /// The concurrent-stream limit is reached: a stream must stop. Only the service counts streams; the device learns of it
+        /// when it requests one.
         case concurrency
         /// The license forbids the action, or the outputs are not protected enough.
         case outputNotAllowed = "output-not-allowed"
     }
 
-    /// When the host must ask again.
+    /// When the host must check again.
     public enum Callback: Sendable, Equatable {
         /// At a time.
         case at(Instant)
@@ -100,21 +101,21 @@ public struct ActionResult: Sendable, Equatable {
         case onStop
     }
 
-    /// Nil where the right is granted.
+    /// The reason for a refusal; nil if the right is granted.
     public let reason: Reason?
     /// Until when it is granted without another evaluation; nil for no end.
     public let until: Instant?
     /// Whole seconds until then, counted from the evaluation; nil for no end.
     public let secondsLeft: Int?
-    /// The ids of the license's keys that may be used, 32 hexadecimal digits each: those that are not revoked. Empty where nothing is granted.
+    /// The usable key IDs of the license, 32 hexadecimal digits each: all that are not revoked. Empty if nothing is granted.
     public let usableKeyIDs: [String]
     /// Maximum number of pixels; nil for no limit.
     public let maxPixels: Int?
-    /// Obligations that the host must meet meanwhile.
+    /// Obligations that the host must enforce during the action.
     public let obligations: [Obligation]
     /// Obligations that it does not meet and need not.
     public let unmet: [Obligation]
-    /// When the host must ask again.
+    /// When the host must check again.
     public let callbacks: [Callback]
 
     /// Whether the action is allowed.
@@ -145,7 +146,7 @@ public struct ActionResult: Sendable, Equatable {
     }
 }
 
-/// Evaluates licenses. `check` changes nothing; `perform` says what changes when the action is done.
+/// Evaluates licenses. `check` changes nothing; `perform` returns the changes of a performed action.
 package struct Evaluation: Sendable {
     /// The player that the licenses must be for.
     package let player: String
@@ -164,11 +165,11 @@ package struct Evaluation: Sendable {
         self.revocations = revocations
     }
 
-    /// Whether an action is allowed, what limits it and what it asks of the host. Nothing is changed.
+    /// Decides whether an action is allowed, with its limits and the host's obligations. Changes nothing.
     ///
     /// - Parameters:
-    ///   - action: what is to be done.
-    ///   - record: the license; nil where there is none.
+    ///   - action: the action.
+    ///   - record: the license; nil if there is none.
     ///   - needsOpenOutput: whether the content leaves the player as plain bytes, as DCF files and books do.
     ///   - isUnderWay: whether the action has begun and was counted.
     /// - Returns: the result.
@@ -213,7 +214,8 @@ package struct Evaluation: Sendable {
         )
     }
 
-    /// The same, and the record after the action: first play and count. The caller keeps the record before the first byte flows.
+    /// Checks an action, and returns the record after it: first play and count. The caller stores the record before it releases
+    /// any content.
     package func perform(
         _ action: LicenseAction,
         _ record: LicenseRecord?,
@@ -221,7 +223,7 @@ package struct Evaluation: Sendable {
     ) -> (result: ActionResult, record: LicenseRecord?) {
         let result = check(action, record, needsOpenOutput: needsOpenOutput)
         guard result.isGranted, var record else { return (result, record) }
-        // Each action gives the content's keys away, so that the second clock runs from the first of any kind.
+        // Each action releases the content's keys, so that the playback period starts with the first action of any kind.
         record.firstPlay = record.firstPlay ?? time.instant
         if action == .play || action == .read { record.plays += 1 }
         return (result, record)
@@ -230,8 +232,8 @@ package struct Evaluation: Sendable {
     /// The obligation that lifts the default output rule, as the extension `wudo` does.
     package static let openOutput = "wudo"
 
-    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so no player
-    /// can meet it.
+    /// Whether an obligation lifts the default output rule under a constraint: what the constraint means is the issuer's own, so
+    /// no player can meet it.
     package static func isConstrained(_ obligation: Obligation) -> Bool {
         guard obligation.type == openOutput else { return false }
         // Four zero bytes are a constraint of 0, which constrains nothing; any other payload is not known.

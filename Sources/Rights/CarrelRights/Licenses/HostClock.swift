@@ -5,9 +5,9 @@ package import CarrelBytes
 /// The clocks of a device at one moment. The wall clock can be set; the time since the boot cannot.
 package struct HostClock: Sendable, Equatable {
     package let wall: Instant
-    /// Names the boot (/proc/sys/kernel/random/boot_id); empty where it cannot be read.
+    /// The ID of the boot (/proc/sys/kernel/random/boot_id); empty if it cannot be read.
     package let bootID: String
-    /// Time since the boot, with that in sleep; nil where it cannot be read.
+    /// Time since the boot, including sleep; nil if it cannot be read.
     package let sinceBoot: Duration?
 
     package init(wall: Instant, bootID: String, sinceBoot: Duration?) {

@@ -41,7 +41,7 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
         bytes = Array(SHA256.hash(text.rawSpan).prefix(Self.byteCount))
     }
 
-    /// The id in a content id such as `urn:marlin:kid:00112233445566778899aabbccddeeff`; nil where there is none.
+    /// Reads the ID in a content ID such as `urn:marlin:kid:00112233445566778899aabbccddeeff`; nil if it has none.
     package init?(inContentID contentID: some StringProtocol) {
         guard contentID.utf8.starts(with: Self.prefix.utf8) else { return nil }
         self.init(hex: String(decoding: contentID.utf8.dropFirst(Self.prefix.utf8.count), as: UTF8.self))

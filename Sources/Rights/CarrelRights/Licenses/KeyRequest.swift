@@ -10,15 +10,15 @@ package import CarrelVault
 package struct KeyRequest: Sendable, Equatable {
     /// The kind of request.
     package enum Session: String, Sendable, CaseIterable {
-        /// Keys for now; the answer is not kept.
+        /// A streaming license, which is not stored.
         case stream
         /// A license for the store.
         case persist
-        /// A license instead of one that the player has.
+        /// A renewal of a license that the player has.
         case renew
-        /// The player gives a license back.
+        /// The player returns a license.
         case release
-        /// Joins the player to the user of a token; asked for at `/v1/registration`, as is the next.
+        /// Registers the player with the user of a token; sent to `/v1/registration`, like the next.
         case register
         /// Takes the player from its user.
         case deregister
@@ -30,21 +30,21 @@ package struct KeyRequest: Sendable, Equatable {
     package var environment: String
     package var session: Session
     package var contentID: String
-    /// The keys that are wanted; empty for all of the content.
+    /// The requested keys; empty for all keys of the content.
     package var keyIDs: [KeyID] = []
     /// The nonce of a challenge.
     package var nonce: String
-    /// The wall clock of the player, and the last time of the service that it knows.
+    /// The wall clock of the player, and the last service time known to it.
     package var clock: Instant
     package var trustedTime: Instant?
     package var bootID = ""
     package var secondsSinceBoot = 0
     /// The token that is redeemed; nil in renewals and releases.
     package var token: String?
-    /// The license before this one, and its number in its series.
+    /// The previous license, and its number in its series.
     package var license: String?
     package var sequence = 0
-    /// The number of the list of what is revoked that the player has.
+    /// The number of the player's revocation list.
     package var revocations = 0
     /// The version of that list which the player reads.
     package var listVersion = Revocations.version
@@ -103,7 +103,7 @@ package struct KeyRequest: Sendable, Equatable {
     ///   - certificate: the thumbprint of the player's certificate, which names the key.
     ///   - service: the key of the service.
     ///   - sign: signs with the player's key, R and S.
-    /// - Returns: the text to send, and the digest that the answer repeats.
+    /// - Returns: the text to send, and the digest that the response repeats.
     /// - Throws: an error of `sign`.
     package func sealed(
         certificate: [UInt8],
@@ -122,9 +122,9 @@ package struct KeyRequest: Sendable, Equatable {
 
     /// A request that was decrypted and not yet verified.
     package struct Unverified: Sendable {
-        /// The thumbprint of the certificate whose key must have signed it.
+        /// The thumbprint of the certificate of the signing key.
         package let certificate: [UInt8]
-        /// The digest that the answer repeats.
+        /// The digest that the response repeats.
         package let digest: [UInt8]
         private let message: TypedJWS.Unverified
         private let environment: String
@@ -132,7 +132,7 @@ package struct KeyRequest: Sendable, Equatable {
         /// Decrypts a request with a key of the service.
         ///
         /// - Parameters:
-        ///   - text: as it came, at most ``KeyRequest/maxByteCount`` bytes.
+        ///   - text: the text as received, at most ``KeyRequest/maxByteCount`` bytes.
         ///   - environment: the service's own.
         ///   - keys: the private keys of the service for requests, by id.
         /// - Throws: `rights.malformed`, `rights.key` for a key that the service does not have, `rights.signature`.

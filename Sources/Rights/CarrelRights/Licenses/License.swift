@@ -5,7 +5,7 @@ package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// A license: what a player may do with content, and the content's keys, encrypted to that player alone. The service signs it.
+/// A license: the player's permissions for content, and the content's keys, encrypted to that player alone. The service signs it.
 package struct License: Sendable, Equatable {
     /// A content key in a license.
     package struct Key: Sendable, Equatable {
@@ -38,7 +38,7 @@ package struct License: Sendable, Equatable {
     package let terms: LicenseTerms
     package let obligations: [Obligation]
     package let keys: [Key]
-    /// The number of the oldest list of what is revoked that counts.
+    /// The lowest acceptable number of the revocation list.
     package let minimumRevocations: Int
     /// The version of the protocol, and those that the player offered: a removed offer is noticed.
     package let version: Int
@@ -93,13 +93,13 @@ package struct License: Sendable, Equatable {
         key.withBytes { JWE.encrypt($0, to: player, type: keyType, context: context(license, id)) }
     }
 
-    /// A key of the license, when the player's private key agrees.
+    /// Decrypts a key of the license by key agreement with the player's private key.
     ///
     /// - Parameters:
-    ///   - id: the key's id.
-    ///   - agree: returns what the player's key shares with a point, 32 bytes.
+    ///   - id: the key's ID.
+    ///   - agree: returns the 32-byte shared secret of the player's key and a point.
     /// - Returns: 16 bytes.
-    /// - Throws: `rights.key` where the license lacks the key, or it was moved from another license; what `agree` throws.
+    /// - Throws: `rights.key` if the license lacks the key, or the key was moved from another license; the errors of `agree`.
     package func open(_ id: KeyID, agree: (P256.PublicKey) async throws -> Secret) async throws -> Secret {
         guard let key = keys.first(where: { $0.id == id }) else { throw RightsError(.key, "the license does not have this key") }
         let sealed: JWE.Sealed

@@ -7,15 +7,15 @@ public import CarrelJSON
 package struct LicenseTerms: Sendable, Equatable {
     /// From when on it can be used.
     package var notBefore: Instant?
-    /// The end, whatever else is said.
+    /// The absolute end, in addition to all other limits.
     package var notAfter: Instant?
     /// Seconds from the issue until the first play: the first clock of a dual expiry.
     package var storageSeconds: Int?
     /// Seconds from the first play: the second clock.
     package var playbackSeconds: Int?
-    /// Seconds for which a stream's slot is held without a renewal.
+    /// How long a stream's slot is held without a renewal, in seconds.
     package var leaseSeconds: Int?
-    /// When a renewal should be asked for.
+    /// When a renewal should be requested.
     package var renewAt: Instant?
     /// How often it can be played.
     package var playCount: Int?
@@ -91,7 +91,7 @@ public struct Obligation: Sendable, Equatable {
         case copyLimit = "copy-limit"
         /// Plays are counted and uploaded.
         case metering
-        /// The service is asked every `seconds` seconds.
+        /// The service is contacted every `seconds` seconds.
         case attended
     }
 

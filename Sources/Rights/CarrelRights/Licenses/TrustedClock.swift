@@ -3,10 +3,10 @@
 package import CarrelBytes
 package import CarrelJSON
 
-/// The time by which licenses are judged: what the service signed, the time since then, and a mark that only moves forward.
+/// The time for license evaluation: the service's signed time, the time since then, and a mark that never decreases.
 ///
-/// A wall clock that is set back does not bring an ended license back: the mark remembers the latest time that was seen. A copy of all
-/// files of a device takes the mark back with it; only the next contact with the service shows that, by its numbers.
+/// Setting the wall clock back does not reactivate an expired license: the mark stores the latest time seen. Restoring a copy of
+/// all files of a device also restores the mark; only the next contact with the service detects that, by its sequence numbers.
 package struct TrustedClock: Sendable, Equatable {
     /// The last time that the service signed.
     package private(set) var signed: Instant?
@@ -15,11 +15,11 @@ package struct TrustedClock: Sendable, Equatable {
     private var sinceBoot = Duration.zero
     /// The latest time that was seen.
     package private(set) var mark: Instant
-    /// The boot and the time since it at which that was: in the same boot the mark goes on with the kernel's clock.
+    /// The boot of the mark, and the time since it: within that boot, the mark advances with the kernel's clock.
     private var markBoot = ""
     private var markSinceBoot = Duration.zero
 
-    /// A wall clock may lie this much before the mark.
+    /// How far the wall clock may be before the mark.
     package static let tolerance = Duration.seconds(300)
     /// A wall clock that is further ahead of the mark does not move it, as it may be wrong.
     package static let leap = Duration.seconds(31 * 86_400)
@@ -33,11 +33,11 @@ package struct TrustedClock: Sendable, Equatable {
         case signed
         /// The wall clock, which is not before the mark.
         case estimated
-        /// The wall clock, which is far ahead of the mark: ask the service before something ends by it.
+        /// The wall clock, which is far ahead of the mark: get the time from the service before something expires by it.
         case farAhead = "far-ahead"
-        /// The wall clock was set back: what is limited in time waits for the service.
+        /// The wall clock was set back: time-limited rights wait for the service.
         case rolledBack = "rolled-back"
-        /// No clock can be read: what is limited in time has ended.
+        /// No clock can be read: time-limited rights have ended.
         case unreadable
     }
 
@@ -52,12 +52,12 @@ package struct TrustedClock: Sendable, Equatable {
         }
     }
 
-    /// Takes a time that the service signed. It counts even where it is before the mark: a wall clock that ran ahead is corrected. It never
-    /// goes back behind an earlier signed time of the same boot.
+    /// Takes a time that the service signed. It is used even if it is before the mark: a wall clock that ran ahead is corrected.
+    /// The clock is never set back before an earlier signed time of the same boot.
     ///
     /// - Parameters:
-    ///   - time: as the service signed it.
-    ///   - host: the clocks before the request was sent: the answer may have waited.
+    ///   - time: the signed time.
+    ///   - host: the clocks before the request was sent, because the response may have been delayed.
     package mutating func take(_ time: Instant, on host: HostClock) {
         guard let since = host.sinceBoot, host.isReadable else { return }
         let time = max(time, signedNow(on: host) ?? time)
@@ -85,7 +85,7 @@ package struct TrustedClock: Sendable, Equatable {
     /// Moves the mark to the time now, before anything is decided by it. A wall clock that is far ahead does not move it.
     package mutating func advance(on host: HostClock) {
         let reading = read(on: host)
-        // The time since the last reading counts, whatever the wall clock shows now.
+        // The time since the last reading is added, whatever the wall clock shows.
         mark = markNow(on: host)
         switch reading.certainty {
         case .signed, .estimated: mark = max(mark, reading.instant)
@@ -95,16 +95,16 @@ package struct TrustedClock: Sendable, Equatable {
         (markBoot, markSinceBoot) = (host.bootID, since)
     }
 
-    /// Whether the mark goes on with the clock of this boot: not before ``advance(on:)`` was kept once in it.
+    /// Whether the mark advances with the clock of this boot: only after ``advance(on:)`` was stored once in it.
     package func isAnchored(on host: HostClock) -> Bool { host.bootID == markBoot }
 
-    /// The mark, and what has passed since in the same boot.
+    /// The mark, plus the time since in the same boot.
     private func markNow(on host: HostClock) -> Instant {
         guard let since = host.sinceBoot, host.isReadable, host.bootID == markBoot, since >= markSinceBoot else { return mark }
         return mark + (since - markSinceBoot)
     }
 
-    /// The signed time and what has passed since; nil after another boot, and where the time since the boot went back.
+    /// The signed time plus the time since; nil after another boot, or if the time since the boot decreased.
     private func signedNow(on host: HostClock) -> Instant? {
         guard let signed, let since = host.sinceBoot, host.bootID == boot, since >= sinceBoot else { return nil }
         return signed + (since - sinceBoot)

@@ -24,11 +24,11 @@ struct IDToken {
         self.claims = claims
     }
 
-    /// The identity that signed in.
+    /// Verifies the token and returns the identity that signed in.
     ///
     /// - Parameters:
-    ///   - configuration: whose token it must be, and for whom.
-    ///   - nonce: what this sign-in sent to the provider.
+    ///   - configuration: the expected issuer and audience.
+    ///   - nonce: the nonce sent to the provider for this sign-in.
     ///   - now: the time.
     /// - Returns: the identity.
     /// - Throws: `upstream.untrusted`.
@@ -45,7 +45,7 @@ struct IDToken {
         return OpenIDIdentity(issuer: configuration.issuer, subject: subject, groups: groups(configuration.groupsClaim))
     }
 
-    /// For us, and where it is for others too, issued to us.
+    /// Checks that the audience includes us and, if it includes others, that the token was issued to us.
     private func checkAudience(_ clientID: String) throws(UpstreamError) {
         let audience: [String]
         switch claims["aud"] {

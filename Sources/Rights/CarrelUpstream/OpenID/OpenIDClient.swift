@@ -8,7 +8,8 @@ import CarrelJOSE
 import CarrelJSON
 import CarrelThreads
 
-/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700 §2.1).
+/// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700
+/// §2.1).
 ///
 /// The provider's metadata and keys are kept for an hour. A token under an unknown key makes the keys be
 /// fetched again, once a minute at most, so that a provider may change them at any time.
@@ -23,16 +24,14 @@ package final class OpenIDClient: Sendable {
         var keys: (value: JWKSet, at: Instant)?
     }
 
-    /// The longest answer of a provider that is read, in bytes.
-    static let maxAnswerBytes = 256 << 10
     private static let life = Duration.seconds(3600)
     private static let keyPause = Duration.seconds(60)
 
     /// - Parameters:
-    ///   - configuration: what was agreed on with the provider.
-    ///   - client: makes the requests; redirects are never followed.
-    ///   - clock: tells the time.
-    ///   - timeouts: how long one request may take.
+    ///   - configuration: the registration with the provider.
+    ///   - client: sends the requests; redirects are never followed.
+    ///   - clock: the clock for token validity.
+    ///   - timeouts: the time limit of one request.
     package init(
         _ configuration: OpenIDConfiguration,
         client: HTTPClient,
@@ -41,7 +40,7 @@ package final class OpenIDClient: Sendable {
     ) {
         self.configuration = configuration
         self.clock = clock
-        exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Int64(Self.maxAnswerBytes))
+        exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Int64(OpenIDProvider.maxAnswerBytes))
     }
 
     /// The values that one sign-in sends to the provider and expects back.
@@ -63,7 +62,7 @@ package final class OpenIDClient: Sendable {
 
     /// The address to send the browser to.
     ///
-    /// - Throws: ``UpstreamError`` when the provider does not describe itself.
+    /// - Throws: ``UpstreamError`` if the provider does not describe itself.
     package func address(for attempt: Attempt) async throws(UpstreamError) -> String {
         let endpoint = try await provider().authorizationEndpoint
         let form = Self.form([
@@ -75,14 +74,14 @@ package final class OpenIDClient: Sendable {
         return endpoint + (endpoint.contains("?") ? "&" : "?") + form
     }
 
-    /// Exchanges the code that the browser brought back for the identity that signed in.
+    /// Exchanges the authorization code from the browser for the identity that signed in.
     ///
     /// - Parameters:
-    ///   - code: from the provider's answer.
-    ///   - issuer: who answered, by the answer's own word (RFC 9207 §2); nil when it does not say.
-    ///   - attempt: what was sent.
+    ///   - code: the code in the provider's response.
+    ///   - issuer: the issuer named in the response (RFC 9207 §2); nil if it names none.
+    ///   - attempt: the values sent with the request.
     /// - Returns: the identity.
-    /// - Throws: `upstream.untrusted` when the answer is not to be trusted, or another ``UpstreamError``.
+    /// - Throws: `upstream.untrusted` if the response is not trustworthy, or another ``UpstreamError``.
     package func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {
@@ -134,7 +133,9 @@ package final class OpenIDClient: Sendable {
         }
         request.body = .bytes(Array(Self.form(fields).utf8))
         let bytes = try await exchange.send(request)
-        guard let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: Self.maxAnswerBytes)).object,
+        guard
+            let answer = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: OpenIDProvider.maxAnswerBytes))
+                .object,
             let token = answer["id_token"]?.string
         else { throw UpstreamError(.answer, "the provider gave no ID token") }
         return token

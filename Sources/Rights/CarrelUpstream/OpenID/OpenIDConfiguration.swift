@@ -16,12 +16,12 @@ package struct OpenIDConfiguration: Sendable {
     package let groupsClaim: String
 
     /// - Parameters:
-    ///   - issuer: https, or http on this machine; without query.
-    ///   - clientID: as registered.
+    ///   - issuer: https, or http on this machine; without a query.
+    ///   - clientID: the registered client ID.
     ///   - clientSecret: UTF-8 text; nil for a public client.
-    ///   - scopes: beside `openid`.
-    ///   - groupsClaim: its name.
-    /// - Throws: `upstream.address` for an issuer that cannot be asked.
+    ///   - scopes: additional to `openid`.
+    ///   - groupsClaim: the name of the groups claim.
+    /// - Throws: `upstream.address` if the issuer URL cannot be used.
     package init(
         issuer: String,
         clientID: String,

@@ -5,24 +5,27 @@ import CarrelJSON
 
 /// The endpoints of a provider, from its metadata (OpenID Connect Discovery 1.0 §3).
 struct OpenIDProvider: Sendable {
+    /// The longest response of a provider that is read, in bytes.
+    static let maxAnswerBytes = 256 << 10
+
     let authorizationEndpoint: String
     let tokenEndpoint: String
     let keySetAddress: String
-    /// Whether the client's name and secret go into the form, because the provider does not take Basic authentication.
+    /// Whether the client ID and secret are sent in the form, because the provider does not support Basic authentication.
     let takesSecretInForm: Bool
-    /// Whether every answer to the browser has to name the issuer (RFC 9207 §3).
+    /// Whether every response to the browser must name the issuer (RFC 9207 §3).
     let namesItself: Bool
 
-    /// Reads the provider's description of itself.
+    /// Reads the provider's metadata document.
     ///
     /// - Parameters:
     ///   - bytes: the document.
-    ///   - issuer: whose it must be.
-    /// - Throws: `upstream.answer` when it is none, `upstream.untrusted` when it is another's, `upstream.unsupported` when the
-    ///   provider does not have what we need.
+    ///   - issuer: the expected issuer.
+    /// - Throws: `upstream.answer` if it is not a metadata document, `upstream.untrusted` if its issuer differs,
+    ///   `upstream.unsupported` if the provider lacks a required feature.
     init(_ bytes: [UInt8], of issuer: String) throws(UpstreamError) {
         guard
-            let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 16, byteCount: OpenIDClient.maxAnswerBytes))
+            let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 16, byteCount: Self.maxAnswerBytes))
                 .object
         else { throw UpstreamError(.answer, "the provider's description is no JSON object") }
         guard object["issuer"]?.string == issuer else {

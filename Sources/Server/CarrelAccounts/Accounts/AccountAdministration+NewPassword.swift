@@ -10,13 +10,13 @@ extension AccountAdministration {
     ///
     /// - Parameters:
     ///   - hash: the new password's PHC string; nil leaves none.
-    ///   - account: whose it is.
-    ///   - session: the one that its owner goes on with; nil ends all.
-    ///   - actor: who does it.
+    ///   - account: the account.
+    ///   - session: the session that stays valid; nil ends all.
+    ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    ///   - changes: tells the other capabilities.
-    ///   - transaction: where all of it happens.
-    /// - Throws: what the database says.
+    ///   - changes: the queue of changes for the other capabilities.
+    ///   - transaction: the transaction of all changes.
+    /// - Throws: the database's error.
     static func replacePassword(
         _ hash: String?,
         of account: String,
@@ -37,13 +37,13 @@ extension AccountAdministration {
     /// passwords, and the identities that staff linked. The identity that the person created the account with stays.
     ///
     /// - Parameters:
-    ///   - account: whose ways in end.
-    ///   - identity: the one that the person has just signed in with, which stays too.
-    ///   - actor: the role's giver.
+    ///   - account: the account.
+    ///   - identity: the identity that the person has just signed in with, which stays too.
+    ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    ///   - changes: tells the other capabilities.
-    ///   - transaction: the one that promotes.
-    /// - Throws: what the database says.
+    ///   - changes: the queue of changes for the other capabilities.
+    ///   - transaction: the transaction of the promotion.
+    /// - Throws: the database's error.
     package static func clearWaysIn(
         to account: String,
         keeping identity: (issuer: String, subject: String)? = nil,

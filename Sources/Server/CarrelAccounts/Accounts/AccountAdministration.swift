@@ -3,7 +3,8 @@
 package import CarrelAudit
 package import CarrelBytes
 import CarrelCrypto
-package import CarrelHome
+import CarrelHome
+package import CarrelPasswords
 import CarrelStore
 
 /// Operations of operator and support on accounts. Every change is in the audit log, in its own transaction.
@@ -13,9 +14,9 @@ package struct AccountAdministration: Sendable {
     package let passwords: PasswordHashing
     let lifecycle: AccountLifecycle
 
-    /// Creates an account; one without a password signs in by link or elsewhere.
+    /// Creates an account; an account without a password signs in by link or through a provider.
     ///
-    /// Throws ``ServerError`` `conflict` when the name is taken, and `invalid` when the password is too short, too long or too
+    /// Throws ``ServerError`` `conflict` if the name is taken, and `invalid` if the password is too short, too long or too
     /// common.
     package func create(
         _ name: String,
@@ -23,7 +24,7 @@ package struct AccountAdministration: Sendable {
         deviceLimit: Int? = nil,
         by actor: AuditActor
     ) async throws -> Account {
-        let fresh = Account(id: Random.uuid(), name: try Accounts.checkedName(name))
+        let fresh = Account(id: Random.uuid(), name: try Account.checkedName(name))
         let hash = try await hash(password)
         let entry = actor.entry("account.create", on: fresh.id, at: clock.now)
         return try await database.write { transaction in
@@ -52,13 +53,13 @@ package struct AccountAdministration: Sendable {
         }
     }
 
-    /// Changes an account in one transaction, with an entry in the audit log for each thing that was changed.
+    /// Changes an account in one transaction, with an entry in the audit log for each changed property.
     ///
     /// - Parameters:
     ///   - id: the account.
-    ///   - change: what to change.
-    ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account's
+    ///   - change: the changes.
+    ///   - actor: the actor for the audit log.
+    /// - Throws: ``ServerError`` `invalid` for an invalid password, `conflict` if no owner would be left or the account's
     ///   credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
     package func change(_ id: String, _ change: Change, by actor: AuditActor) async throws {
         let serial = change.password == nil ? nil : try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
@@ -69,7 +70,7 @@ package struct AccountAdministration: Sendable {
             actor.entry("account.device-limit", on: id, at: now)
         )
         try await lifecycle.write(in: database) { transaction, changes in
-            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Account.unknown }
             if let hash {
                 guard try RevocationStore.serial(ofAccount: id, in: transaction) == serial else {
                     throw ServerError(.conflict, "the account was changed while the password was prepared: try again")
@@ -78,29 +79,14 @@ package struct AccountAdministration: Sendable {
                 try AuditStore.append(password, in: transaction)
             }
             if let isSuspended = change.isSuspended {
-                try Self.setSuspended(isSuspended, id, by: actor, at: now, changes, in: transaction)
+                try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
+                try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
                 try AuditStore.append(suspended, in: transaction)
             }
             if let limit = change.deviceLimit {
                 try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
                 try AuditStore.append(limited, in: transaction)
             }
-        }
-    }
-
-    private static func setSuspended(
-        _ isSuspended: Bool,
-        _ id: String,
-        by actor: AuditActor,
-        at now: Instant,
-        _ changes: AccountChanges,
-        in transaction: any Transaction
-    ) throws {
-        try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
-        try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
-        guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
-        guard try StaffStore.ownerCount(in: transaction) > 0 else {
-            throw ServerError(.conflict, "this is the last owner: appoint another one first")
         }
     }
 
@@ -111,18 +97,18 @@ package struct AccountAdministration: Sendable {
     ///   - session: the session that continues.
     ///   - record: the account's state when the old password was verified.
     ///   - actor: the actor for the audit log.
-    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common, `conflict` if the old one was
-    ///   changed meanwhile.
+    /// - Throws: ``ServerError`` `invalid` for a password that is too short, too long or too common, `conflict` if the old one
+    ///   was changed meanwhile.
     package func changePassword(
         to password: String,
         keeping session: Session,
-        checked record: AccountStore.SignInRecord,
+        checked record: SignInRecord,
         by actor: AuditActor
     ) async throws {
         guard let hash = try await hash(password) else { return }
         let entry = actor.entry("account.password", on: record.account.id, at: clock.now, reason: "owner")
         try await lifecycle.write(in: database) { transaction, changes in
-            guard let account = try AccountStore.account(id: record.account.id, in: transaction) else { throw Self.unknown }
+            guard let account = try AccountStore.account(id: record.account.id, in: transaction) else { throw Account.unknown }
             try PasswordCheck.requireUnchanged(record, in: transaction) {
                 ServerError(.conflict, "the password was changed while it was checked")
             }
@@ -145,7 +131,7 @@ package struct AccountAdministration: Sendable {
         let token = Self.freshResetToken()
         let now = clock.now
         try await database.write { transaction in
-            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Account.unknown }
             try Self.insertResetLink(token, for: id, at: now, in: transaction)
             try AuditStore.append(actor.entry("account.reset-link", on: id, at: now), in: transaction)
         }
@@ -204,21 +190,12 @@ package struct AccountAdministration: Sendable {
     }
 
     package func find(_ id: String) async throws -> Account {
-        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else { throw Self.unknown }
+        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else { throw Account.unknown }
         return account
     }
 
-    /// Details of an account for staff, without its entitlements.
-    package struct Details: Sendable {
-        package let account: Account
-        package let createdAt: Instant
-        /// The device limit; nil if the plans and the configuration set it.
-        package let deviceLimit: Int?
-        package let hasPassword: Bool
-    }
-
-    package func details(of id: String) async throws -> Details {
-        guard let details = try await database.read({ try AccountStore.details(id: id, in: $0) }) else { throw Self.unknown }
+    package func details(of id: String) async throws -> AccountDetails {
+        guard let details = try await database.read({ try AccountStore.details(id: id, in: $0) }) else { throw Account.unknown }
         return details
     }
 
@@ -236,6 +213,4 @@ package struct AccountAdministration: Sendable {
         if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
         return try await passwords.hash(password)
     }
-
-    package static let unknown = ServerError(.notFound, "there is no such account")
 }

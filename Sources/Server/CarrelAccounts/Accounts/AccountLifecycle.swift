@@ -16,7 +16,7 @@ package enum AccountChange: Sendable {
     case devicesRevoked
     /// An entitlement ended before its time.
     case holdingsReduced
-    /// The account gets a staff role. The identity that has just signed in stays.
+    /// The account receives a staff role. The identity that has just signed in stays.
     case promoted(keeping: (issuer: String, subject: String)?)
     /// The person is erased; the account still has its name.
     case erased(name: String)
@@ -32,16 +32,16 @@ package enum AccountChange: Sendable {
 
 /// A capability that acts on changes of accounts.
 package protocol AccountParticipant: Sendable {
-    /// Acts on a change in its transaction, on tables of its own.
+    /// Reacts to a change in its transaction, on the participant's own tables.
     ///
     /// - Parameters:
     ///   - change: the change.
     ///   - account: the account's id.
     ///   - actor: the audit log's actor.
     ///   - now: the time of the change.
-    ///   - transaction: where all of it happens.
-    /// - Returns: work for after the commit, before the change is answered; it must not fail.
-    /// - Throws: what undoes the change.
+    ///   - transaction: the transaction of the change.
+    /// - Returns: work to do after the commit, before the response; it must not fail.
+    /// - Throws: an error that rolls the change back.
     func take(
         _ change: AccountChange,
         of account: String,
@@ -50,12 +50,12 @@ package protocol AccountParticipant: Sendable {
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void]
 
-    /// Further accounts of the same person, such as those that devices had before they were linked.
+    /// Further accounts of the same person, such as the accounts of devices before they were linked.
     ///
     /// - Parameters:
     ///   - account: the account's id.
-    ///   - transaction: to read in.
-    /// - Returns: ids of accounts.
+    ///   - transaction: the transaction.
+    /// - Returns: the accounts' ids.
     /// - Throws: the database's error.
     func accounts(besides account: String, in transaction: any Transaction) throws -> [String]
 }
@@ -79,20 +79,20 @@ package final class AccountLifecycle: Sendable {
     ///
     /// - Parameters:
     ///   - account: the account's id.
-    ///   - transaction: to read in.
-    /// - Returns: ids of accounts.
+    ///   - transaction: the transaction.
+    /// - Returns: the accounts' ids.
     /// - Throws: the database's error.
     package func accounts(besides account: String, in transaction: any Transaction) throws -> [String] {
         try participants.withLock(\.self).flatMap { try $0.accounts(besides: account, in: transaction) }
     }
 
-    /// Runs a transaction that changes accounts, and after its commit the work that participants asked for.
+    /// Runs a transaction that changes accounts, and after its commit the participants' work.
     ///
     /// - Parameters:
     ///   - database: the database.
-    ///   - body: the transaction; it tells its changes of every change of an account. It may run more than once.
+    ///   - body: the transaction; it reports every change of an account. It may run more than once.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` and the database throw; nothing has changed then.
+    /// - Throws: errors of `body` and the database; nothing has changed then.
     @discardableResult
     package func write<Result: Sendable>(
         in database: any Database,
@@ -115,7 +115,7 @@ package final class AccountChanges {
 
     fileprivate init(_ participants: [any AccountParticipant]) { self.participants = participants }
 
-    /// Revokes the account's credentials where the change asks for it, and lets all participants act.
+    /// Revokes the account's credentials if the change requires it, and calls all participants.
     package func note(
         _ change: AccountChange,
         of account: String,

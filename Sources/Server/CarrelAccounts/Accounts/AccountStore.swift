@@ -100,9 +100,9 @@ package enum AccountStore {
     }
 
     /// Details of an account for staff; nil if unknown or erased.
-    package static func details(id: String, in transaction: any Transaction) throws -> AccountAdministration.Details? {
+    package static func details(id: String, in transaction: any Transaction) throws -> AccountDetails? {
         try transaction.row(details, [.text(id)]).map { row in
-            AccountAdministration.Details(
+            AccountDetails(
                 account: try account(row),
                 createdAt: try row.instant(3),
                 deviceLimit: try row.integerIfPresent(4).map { Int($0) },
@@ -134,14 +134,6 @@ package enum AccountStore {
         return try transaction.rows(listAccounts, values).map { (try account($0), try $0.instant(3)) }
     }
 
-    /// The data of an account that password sign-in needs.
-    package struct SignInRecord: Sendable {
-        package let account: Account
-        /// The PHC string of its password; nil when it has none.
-        package let password: String?
-        package let deviceLimit: Int?
-    }
-
     package static func signInRecord(named name: String, in transaction: any Transaction) throws -> SignInRecord? {
         try transaction.row(secretsByName, [.text(name)]).map {
             SignInRecord(
@@ -160,7 +152,7 @@ package enum AccountStore {
         _ = try transaction.run(updateSuspension, [.text(account), .instant(instant)])
     }
 
-    /// The limit that staff set for an account; nil where its plans decide.
+    /// The limit that staff set for an account; nil if its plans decide.
     package static func deviceLimit(of account: String, in transaction: any Transaction) throws -> Int? {
         try transaction.row(deviceLimit, [.text(account)])?.integerIfPresent(0).map { Int($0) }
     }
@@ -196,28 +188,19 @@ package enum AccountStore {
         _ = try transaction.run(deleteSession, [.blob(hash)])
     }
 
-    static func insertServiceKey(_ key: Accounts.ServiceKey, hash: [UInt8], in transaction: any Transaction) throws {
+    static func insertServiceKey(_ key: ServiceKey, hash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(key.id), .text(key.name), .text(key.role.rawValue), .blob(hash), .integer(key.createdAt.milliseconds),
         ]
         _ = try transaction.run(insertServiceKey, values)
     }
 
-    static func serviceKey(hash: [UInt8], in transaction: any Transaction) throws -> Accounts.ServiceKey? {
+    static func serviceKey(hash: [UInt8], in transaction: any Transaction) throws -> ServiceKey? {
         try transaction.row(serviceKeyByHash, [.blob(hash)]).map(serviceKey)
     }
 
-    package static func serviceKeys(in transaction: any Transaction) throws -> [Accounts.ServiceKey] {
+    package static func serviceKeys(in transaction: any Transaction) throws -> [ServiceKey] {
         try transaction.rows(allServiceKeys, []).map(serviceKey)
-    }
-
-    /// Refuses the id of a back-office key that is not known, or is revoked.
-    ///
-    /// - Throws: ``ServerError`` `request.not-found`.
-    package static func requireServiceKey(_ id: String, in transaction: any Transaction) throws {
-        guard try serviceKeys(in: transaction).contains(where: { $0.id == id && $0.revokedAt == nil }) else {
-            throw ServerError(.notFound, "there is no back-office key \(id)")
-        }
     }
 
     /// Whether there is such a key.
@@ -226,11 +209,11 @@ package enum AccountStore {
         return try transaction.row(serviceKeyByID, [.text(id)]) != nil
     }
 
-    private static func serviceKey(_ row: Row) throws -> Accounts.ServiceKey {
+    private static func serviceKey(_ row: Row) throws -> ServiceKey {
         guard let role = Role(rawValue: try row.text(2)) else {
             throw ServerError(.home, "a back-office key has a role that this version does not know")
         }
-        return Accounts.ServiceKey(
+        return ServiceKey(
             id: try row.text(0),
             name: try row.text(1),
             role: role,

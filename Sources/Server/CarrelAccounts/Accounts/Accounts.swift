@@ -6,20 +6,6 @@ import CarrelCrypto
 import CarrelHome
 package import CarrelStore
 
-/// A person, known by name to the shop or library that created the account.
-package struct Account: Sendable, Equatable {
-    package let id: String
-    package let name: String
-    /// Whether the operator has suspended the account: no sign-in, no grants.
-    package let isSuspended: Bool
-
-    package init(id: String, name: String, isSuspended: Bool = false) {
-        self.id = id
-        self.name = name
-        self.isSuspended = isSuspended
-    }
-}
-
 /// Accounts, the sessions of their browsers and apps, and the keys of back offices.
 ///
 /// Tokens are opaque: a prefix, 32 random bytes and a 4-byte checksum that drops garbage without asking the database. Only their
@@ -37,7 +23,7 @@ package struct Accounts: Sendable {
 
     /// The account of that name, created when it is new.
     package func findOrCreate(named name: String) async throws -> Account {
-        let name = try Self.checkedName(name)
+        let name = try Account.checkedName(name)
         let fresh = Account(id: Random.uuid(), name: name)
         let now = clock.now
         return try await database.write { try AccountStore.findOrInsert(fresh, at: now, in: $0) }
@@ -49,21 +35,15 @@ package struct Accounts: Sendable {
     }
 
     /// The data of an account that sign-in needs; nil if the account is gone.
-    package func signInRecord(of account: Account) async throws -> AccountStore.SignInRecord? {
+    package func signInRecord(of account: Account) async throws -> SignInRecord? {
         try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
     }
 
     /// The name of a current or erased account, whose orders remain.
     package func name(ofID id: String) async throws -> String {
         guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else {
-            throw AccountAdministration.unknown
+            throw Account.unknown
         }
-        return name
-    }
-
-    package static func checkedName(_ name: String) throws -> String {
-        guard !name.isEmpty, name.utf8.count <= 256, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
-        else { throw ServerError(.invalid, "an account name has 1 to 256 bytes and no control characters") }
         return name
     }
 
@@ -92,7 +72,7 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// Whom a link signs in; nil when it is unknown, used or too old. Asking does not use it up.
+    /// Whom a link signs in; nil if it is unknown, used or too old. Asking does not use it up.
     package func account(ofSignInLink text: String) async throws -> Account? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let now = clock.now
@@ -104,7 +84,7 @@ package struct Accounts: Sendable {
 
     /// Redeems the token of a link: it works once, and its account gets a session.
     ///
-    /// - Returns: the session's token, or nil when the link is unknown, used or too old.
+    /// - Returns: the session's token, or nil if the link is unknown, used or too old.
     package func redeemSignInLink(_ text: String, requestID: String = "") async throws -> String? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
@@ -144,13 +124,12 @@ package struct Accounts: Sendable {
     /// Opens a browser session after a correct password.
     ///
     /// - Parameters:
-    ///   - record: the account as it was when the password was checked.
-    ///   - rehash: a hash of the same password to keep instead of the old one.
-    ///   - actor: who did it.
+    ///   - record: the account's state when the password was checked.
+    ///   - rehash: a hash of the same password that replaces the old one.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the session's token, which is shown once and never stored.
     /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
-    package func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String
-    {
+    package func startSession(of record: SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String {
         let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)
         let entry = actor.entry("session.start", on: account.id, at: clock.now)
         try await database.write {
@@ -186,15 +165,6 @@ package struct Accounts: Sendable {
 
     // MARK: Back-office keys
 
-    /// A back-office key as it is listed; its text is known only to who created it.
-    package struct ServiceKey: Sendable, Equatable {
-        package let id: String
-        package let name: String
-        package let role: Role
-        package let createdAt: Instant
-        package let revokedAt: Instant?
-    }
-
     static let keyPrefix = "ck_"
 
     /// Creates a back-office key.
@@ -209,7 +179,7 @@ package struct Accounts: Sendable {
         let token = OpaqueToken.make(prefix: Self.keyPrefix)
         let key = ServiceKey(
             id: Random.uuid(),
-            name: try Self.checkedName(name),
+            name: try Account.checkedName(name),
             role: role,
             createdAt: clock.now,
             revokedAt: nil

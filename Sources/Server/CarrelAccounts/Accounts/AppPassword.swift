@@ -7,7 +7,7 @@ import CarrelCrypto
 package struct AppPassword: Sendable, Equatable {
     /// The purpose of an app password.
     package enum Scope: String, Sendable, CaseIterable {
-        /// The feeds of titles and editions, and what they link to.
+        /// The feeds of titles and editions, and their linked resources.
         case opds
         /// Listening positions.
         case sync
@@ -83,7 +83,7 @@ package struct AppPassword: Sendable, Equatable {
             }.joined(separator: "-")
         }
 
-        /// SHA-256 of its characters: what is stored.
+        /// The SHA-256 of its characters, which is stored.
         var hash: [UInt8] { SHA256.hash(characters.rawSpan) }
     }
 }

@@ -43,7 +43,7 @@ package struct AppPasswords: Sendable {
         )
         let entry = actor.entry("app-password.create", on: account.id, at: now, reason: password.id)
         try await database.write { transaction in
-            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw AccountAdministration.unknown }
+            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw Account.unknown }
             guard try AppPasswordStore.passwords(of: account.id, in: transaction).count < Self.limit else {
                 throw ServerError(.conflict, "an account has at most \(Self.limit) app passwords: revoke one first")
             }
@@ -69,9 +69,9 @@ package struct AppPasswords: Sendable {
         }
     }
 
-    /// The account of that name, where the text is one of its app passwords and has the scope.
+    /// Finds the account of that name if the text is one of its app passwords with the scope.
     ///
-    /// Nothing here slows down guessing: 120 bits are not guessed.
+    /// There is no throttling: 120 bits cannot be guessed.
     func account(named name: String, text: String, scope: AppPassword.Scope) async throws -> Account? {
         guard let secret = AppPassword.Secret(text) else { return nil }
         let (hash, now) = (secret.hash, clock.now)

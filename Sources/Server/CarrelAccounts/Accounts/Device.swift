@@ -12,7 +12,7 @@ package struct Device: Sendable, Equatable {
     package var givenName: String?
     package let createdAt: Instant
     package let seenAt: Instant
-    /// When its slot became free by signing out or revocation; nil while it has one.
+    /// The time when sign-out or revocation freed its slot; nil while it has a slot.
     package let freedAt: Instant?
     /// When it last took a slot that another device may have had before.
     package var takenAt: Instant
@@ -73,7 +73,7 @@ package struct DevicePolicy: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// Whether one more device fits beside all others that the account has had.
+    /// Whether the account can add another device to those it has had.
     package func allowsOneMore(beside devices: [Device], at now: Instant) -> Bool {
         guard let limit else { return true }
         let held = devices.count { $0.freedAt == nil }

@@ -132,7 +132,7 @@ package enum DeviceStore {
         _ = try transaction.run(freeSessionless, [.text(id), .instant(now)])
     }
 
-    /// Frees those of an account that no player holds, without counting departures.
+    /// Frees the devices of an account that no player holds, without counting departures.
     static func freeAllUnheldForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeAllUnheldForStaff, [.text(account), .instant(now)])
     }
@@ -146,7 +146,7 @@ package enum DeviceStore {
         _ = try transaction.run(freeForStaff, [.text(id), .instant(now)])
     }
 
-    /// The same for all of an account's.
+    /// Frees all devices of an account.
     static func freeAllForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeAllForStaff, [.text(account), .instant(now)])
     }

@@ -4,11 +4,11 @@ import CarrelBytes
 import CarrelCrypto
 
 /// A random bearer token: a prefix that names its purpose, 32 random bytes, and the first 4 bytes of their SHA-256, so that
-/// garbage is dropped without asking the database and leak scanners recognise a token.
+/// garbage is dropped without asking the database and leak scanners recognize a token.
 package struct OpaqueToken: Sendable {
     /// The text that the bearer presents.
     package let text: String
-    /// SHA-256 of the text: what is stored.
+    /// The SHA-256 of the text, which is stored.
     package let hash: [UInt8]
 
     package static func make(prefix: String) -> OpaqueToken {
@@ -20,7 +20,7 @@ package struct OpaqueToken: Sendable {
         self.init(text: prefix + Base64URL.encode(random + SHA256.hash(random.rawSpan).prefix(4)))
     }
 
-    /// A token as it came from outside; nil when it cannot be one of ours.
+    /// A token as it came from outside; nil if it cannot be one of ours.
     init?(_ text: String, prefix: String) {
         guard Self.isWellFormed(text, prefix: prefix) else { return nil }
         self.init(text: text)

@@ -2,6 +2,7 @@
 
 import CarrelAudit
 import CarrelBytes
+import CarrelPasswords
 import CarrelStore
 package import CarrelThrottling
 
@@ -28,7 +29,7 @@ package struct PasswordCheck: Sendable {
         let requestID: String
         /// The audit action of a refusal.
         package var action = "session.start"
-        /// Names the installation of an app that asks; nil in a browser.
+        /// The hash of the key of the app's installation; nil in a browser.
         var deviceKeyHash: [UInt8]?
         /// Whether another source already counted the attempt.
         package var isCounted = false
@@ -45,15 +46,15 @@ package struct PasswordCheck: Sendable {
     package enum Outcome: Sendable {
         /// Refused without verification because of too many attempts; retry after the duration.
         case throttled(Duration)
-        /// No such account, no password, or another one.
+        /// Unknown account, no password, or a wrong password.
         case wrong
         /// The right one; `rehash` is to be kept where the kept hash costs less than it should.
-        case right(AccountStore.SignInRecord, rehash: String?)
+        case right(SignInRecord, rehash: String?)
     }
 
     package func run(_ attempt: Attempt) async throws -> Outcome {
-        let name = try? Accounts.checkedName(attempt.name)
-        var record: AccountStore.SignInRecord?
+        let name = try? Account.checkedName(attempt.name)
+        var record: SignInRecord?
         if let name { record = try await database.readBriefly { try AccountStore.signInRecord(named: name, in: $0) } }
         let network = SignInThrottle.network(of: attempt.address)
         let key = refused.key(name: attempt.name, password: attempt.password, network: network)
@@ -67,7 +68,7 @@ package struct PasswordCheck: Sendable {
             subject: record?.account.id ?? ""
         )
         if isRepeat {
-            // Known to be wrong, of an account and of a name without one alike: nothing is hashed, and nothing written.
+            // A password known to be wrong, with or without an account: nothing is hashed, and nothing is written.
             if !attempt.isCounted, let wait = try await throttle.beginRepeat(counted) { return .throttled(wait) }
             return .wrong
         }
@@ -90,7 +91,7 @@ package struct PasswordCheck: Sendable {
 
     /// Throws when the account's password is another one by now: looking at it took a while.
     static func requireUnchanged(
-        _ record: AccountStore.SignInRecord,
+        _ record: SignInRecord,
         in transaction: any Transaction,
         orElse error: () -> any Error
     ) throws {
@@ -99,7 +100,7 @@ package struct PasswordCheck: Sendable {
     }
 
     /// The device, if the account has signed in on it before.
-    private func knownDevice(_ attempt: Attempt, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
+    private func knownDevice(_ attempt: Attempt, _ record: SignInRecord?) async throws -> [UInt8]? {
         guard let device = attempt.deviceKeyHash else { return nil }
         return try await database.readBriefly {
             try throttle.knownDevice(device, of: attempt.name, account: record?.account.id, in: $0)

@@ -12,7 +12,7 @@ package enum Role: String, Sendable, CaseIterable {
     case reader
     /// Accounts, plans and orders: the role of back-office keys of shops and libraries.
     case service
-    /// Tokens and content keys of its own: the role of back-office keys of portals.
+    /// Its own tokens and content keys: the role of back-office keys of portals.
     case portal
 
     /// The role's permissions.
@@ -44,9 +44,9 @@ package enum Role: String, Sendable, CaseIterable {
     package var isForKeys: Bool { self == .service || self == .admin || self == .portal }
 }
 
-/// A permission of the service. ``Role/permissions`` lists those of each role.
+/// A permission of the service. ``Role/permissions`` lists the permissions of each role.
 package enum Permission: String, Sendable, CaseIterable {
-    /// See accounts, their devices and sessions, what they hold, and why they may or may not read something.
+    /// See accounts, their devices and sessions, their entitlements, and explanations of access.
     case readAccounts = "accounts.read"
     /// Create, suspend and resume readers' accounts, let them in, end their devices and sessions.
     case changeAccounts = "accounts.change"

@@ -77,7 +77,7 @@ package enum SessionStore {
 
     /// Ends all sessions, and all links to sign in or to reset a password.
     ///
-    /// - Returns: how many of each could have been used.
+    /// - Returns: the numbers of valid sessions and links.
     package static func deleteAll(at now: Instant, in transaction: any Transaction) throws -> (sessions: Int, links: Int) {
         let (all, sessions) =
             try transaction.row(countUsable, [.instant(now)]).map { (try $0.integer(0), try $0.integer(1)) } ?? (0, 0)
@@ -85,7 +85,7 @@ package enum SessionStore {
         return (Int(sessions), Int(all - sessions))
     }
 
-    /// Whether the session is new; false when its token is known already.
+    /// Whether the session is new; false if its token is known already.
     static func insert(
         _ hash: [UInt8],
         account: String,
@@ -148,12 +148,12 @@ package enum SessionStore {
         try transaction.run(deleteFamilyOfAccount, [.text(account), .text(family)]) > 0
     }
 
-    /// The devices that a session and what it was renewed from are on.
+    /// The devices of a session and of its predecessors.
     static func devices(ofFamily family: String, of account: String, in transaction: any Transaction) throws -> [String] {
         try transaction.rows(devicesOfFamily, [.text(account), .text(family)]).map { try $0.text(0) }
     }
 
-    /// The families of an account's sessions, those at the administrator's page among them, but for one.
+    /// The families of an account's sessions, including sessions at the administrator's page, except one.
     static func families(
         of account: String,
         butFor family: String,
@@ -166,7 +166,7 @@ package enum SessionStore {
         _ = try transaction.run(deleteOfDevice, [.text(device)])
     }
 
-    /// Deletes all sessions and links of an account, but for the sessions of one family.
+    /// Deletes all sessions and links of an account, except the sessions of one family.
     static func deleteAll(ofAccount account: String, butFor family: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOthers, [.text(account), .text(family)])
     }

@@ -9,7 +9,7 @@ package import CarrelStore
 /// Sessions: issued at sign-in, found by their tokens, renewed, ended.
 ///
 /// A token is shown once; only its SHA-256 is stored. Its successor is derived from it under a secret of the server, so that a
-/// renewal that is asked for twice, because the first answer was lost, gets the same successor twice.
+/// repeated renewal, after a lost response, returns the same successor.
 package struct Sessions: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -26,7 +26,7 @@ package struct Sessions: Sendable {
         renewal = HMACSHA256(key: renewalSecret)
     }
 
-    /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
+    /// A token that came from outside; nil if it cannot be one of ours, which takes no look into the database.
     package static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
 
     /// Whether a token that came from outside can be one of ours.
@@ -54,19 +54,19 @@ package struct Sessions: Sendable {
         else { throw ServerError(.conflict, "a random token collided with an existing one: try again") }
     }
 
-    /// The session of a token with its state; nil when there is none.
+    /// The session of a token with its state; nil if there is none.
     func find(_ token: OpaqueToken) async throws -> (session: Session, state: Session.State)? {
         guard let session = try await database.readBriefly({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
         return (session, session.state(at: clock.now))
     }
 
-    /// Ends the family of a token that was used long after its renewal, and revokes the account's issued credentials: the token may
-    /// be stolen.
+    /// Ends the family of a token that was used long after its renewal, and revokes the account's issued credentials: the token
+    /// may be stolen.
     ///
     /// - Parameters:
     ///   - token: the token.
-    ///   - caller: who the audit log says used it.
-    /// - Throws: when the database does not take it.
+    ///   - caller: the actor for the audit log.
+    /// - Throws: the database's error.
     package func endReused(_ token: OpaqueToken, by caller: AuditActor) async throws {
         let now = clock.now
         try await lifecycle.write(in: database) { transaction, changes in
@@ -80,7 +80,7 @@ package struct Sessions: Sendable {
 
     private static func endStolen(
         _ session: Session,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         by caller: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -167,8 +167,7 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
     }
 
-    /// Ends the session of a token, with what it was renewed from; the slot of its device is free. Nothing happens where there
-    /// is none.
+    /// Ends the session of a token, with its predecessors, and frees the slot of its device. Does nothing without such a session.
     package func end(_ token: OpaqueToken, for caller: AuditActor) async throws {
         guard try await find(token) != nil else { return }
         let now = clock.now
@@ -180,11 +179,11 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends a session and what it was renewed from; the slot of its device is free.
+    /// Ends a session and its predecessors, and frees the slot of its device.
     ///
     /// - Parameters:
     ///   - family: the session.
-    ///   - account: whose it is.
+    ///   - account: the account.
     ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `notFound` without such a session.
@@ -231,7 +230,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// The same, in the transaction of what is the reason for it.
+    /// The same, in the transaction of the causing change.
     @discardableResult
     static func endOthers(
         than family: String,
@@ -250,7 +249,7 @@ package struct Sessions: Sendable {
     private static func end(
         _ family: String,
         of account: String,
-        _ entry: Audit.Entry,
+        _ entry: AuditEntry,
         in transaction: any Transaction
     ) throws -> Bool {
         let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)

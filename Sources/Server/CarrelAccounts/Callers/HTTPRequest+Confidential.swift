@@ -33,7 +33,8 @@ extension RequestAuthenticator {
         return isOnThisMachine(request) && proxyFields.allSatisfy { request.headers[$0] == nil }
     }
 
-    /// Behind a proxy, a loopback address proves nothing: the proxy may send neither a field about its client nor the client's `Host`.
+    /// With a proxy in front, a loopback address proves nothing: the proxy may send neither a field about its client nor the
+    /// client's `Host`.
     private func isOnThisMachine(_ request: HTTPRequest) -> Bool {
         if case .local = request.peer { return true }
         return trustsLoopback && request.isAddressedToThisMachine

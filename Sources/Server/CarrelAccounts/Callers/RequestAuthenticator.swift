@@ -10,15 +10,15 @@ package struct RequestAuthenticator: Sendable {
     let accounts: Accounts
     let appPasswords: AppPasswords
     let staff: Staff
-    /// The account that visitors without a session read as, when the operator named one.
+    /// The account for visitors without a session, if the operator configured one.
     let guestAccount: String?
-    /// Whether a loopback address proves that the client is on this machine; false behind a proxy.
+    /// Whether a loopback address proves that the client is on this machine; false with a proxy in front.
     let trustsLoopback: Bool
 
     package static let sessionCookie = "carrel_session"
     /// Sent to `/admin` only, and by our own pages only.
     static let staffCookie = "carrel_admin"
-    /// Cookies of one name that are looked at.
+    /// The maximum number of cookies with one name that are checked.
     package static let cookieLimit = 16
     /// The header that the administrators' page sends with each change. A page of another origin cannot send it without a CORS
     /// preflight (WHATWG Fetch §3.2), which the server never allows.
@@ -28,7 +28,7 @@ package struct RequestAuthenticator: Sendable {
     enum Caller: Sendable {
         /// A client of the home's own socket.
         case `operator`
-        case key(Accounts.ServiceKey)
+        case key(ServiceKey)
         case member(StaffSession)
 
         var role: Role {
@@ -52,7 +52,7 @@ package struct RequestAuthenticator: Sendable {
     /// The caller of the request: the home's own socket, a back-office key, or the cookie of the administrators' page; nil without
     /// valid proof.
     ///
-    /// - Throws: 403 for a cookie that comes over a line that others can read, or with a change that none of our pages asked for.
+    /// - Throws: 403 for a cookie over an unencrypted connection, or with a change from another origin.
     func caller(_ request: HTTPRequest) async throws -> Caller? {
         if case .local = request.peer { return .operator }
         if let token = request.bearerToken { return try await accounts.serviceKey(ofToken: token).map { .key($0) } }
@@ -66,29 +66,29 @@ package struct RequestAuthenticator: Sendable {
     }
 
     /// The back-office key that the request came with; nil for staff and the operator.
-    package func backOfficeKey(_ request: HTTPRequest) async throws -> Accounts.ServiceKey? {
+    package func backOfficeKey(_ request: HTTPRequest) async throws -> ServiceKey? {
         guard case .key(let key) = try await caller(request) else { return nil }
         return key
     }
 
     /// Refuses what the administrator's page would not have sent.
-    func requirePage(_ request: HTTPRequest) throws(HTTPError) {
+    func requirePage(_ request: HTTPRequest) throws(RuleError) {
         guard isConfidential(request) else {
-            throw HTTPError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
+            throw RuleError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
         }
         guard !request.method.isSafe else { return }
         try SameOrigin.require(request)
         guard request.headers[Self.staffField] != nil else {
-            throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
+            throw RuleError(.forbidden, "request.other-origin", "only a page of this server can do this")
         }
     }
 
     /// Refuses a request without a caller, or with one whose role does not allow the permission.
     ///
     /// - Parameters:
-    ///   - request: what came.
-    ///   - permission: what it is to do.
-    /// - Returns: who the audit log says did it.
+    ///   - request: the request.
+    ///   - permission: the required permission.
+    /// - Returns: the actor for the audit log.
     /// - Throws: 401 `request.unauthenticated`, 403 `request.forbidden`.
     @discardableResult
     package func require(_ request: HTTPRequest, _ permission: Permission) async throws -> AuditActor {
@@ -106,7 +106,8 @@ package struct RequestAuthenticator: Sendable {
         return AuditActor(caller.id, requestID: request.id)
     }
 
-    /// Refuses to change an account of staff unless the caller decides who is staff: who sets a password can sign in with it.
+    /// Refuses to change an account of staff unless the caller may appoint staff: a caller who sets a password can sign in with
+    /// it.
     package func requireAuthority(_ request: HTTPRequest, over account: Account) async throws {
         guard try await staff.role(of: account.id).isStaff else { return }
         try await require(request, .manageStaff)
@@ -142,13 +143,13 @@ package struct RequestAuthenticator: Sendable {
         return try await appPasswords.account(named: name, text: password, scope: scope)
     }
 
-    /// The account whose shelf this request sees: the one signed in, or the guest account where there is one.
+    /// The account whose shelf this request sees: the signed-in account, or the guest account if configured.
     ///
     /// - Parameters:
     ///   - request: the request.
     ///   - scope: lets an app password of that scope sign in too.
     /// - Returns: the account; nil without credentials.
-    /// - Throws: when the database is unreachable, or another site sent a cookie along.
+    /// - Throws: an error if the database is unreachable, or another site sent the cookie.
     package func readerIfAny(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account? {
         try await readerAndDevice(request, scope: scope)?.account
     }

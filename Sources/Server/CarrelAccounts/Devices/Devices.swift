@@ -39,7 +39,7 @@ package struct Devices: Sendable {
 
     /// Registers a device in the transaction of a sign-in.
     ///
-    /// - Returns: its id; nil when the account has no slot for it.
+    /// - Returns: its id; nil if the account has no slot for it.
     package static func register(
         _ claim: Claim,
         of account: String,
@@ -88,8 +88,8 @@ package struct Devices: Sendable {
         try DeviceStore.freeSessionless(id, at: now, in: transaction)
     }
 
-    /// A name fit for lists: trimmed, of at most 100 characters, without control characters, separators of lines and paragraphs, and
-    /// controls of the writing direction (UAX #9), which change how the text next to it is read.
+    /// A name fit for lists: trimmed, of at most 100 characters, without control characters, separators of lines and paragraphs,
+    /// and controls of the writing direction (UAX #9), which change how the text next to it is read.
     package static func cleaned(_ name: String) -> String {
         let scalars = name.unicodeScalars.filter { scalar in
             switch scalar.properties.generalCategory {
@@ -108,9 +108,9 @@ package struct Devices: Sendable {
     ///   - id: the device.
     ///   - account: whose it is.
     ///   - name: what to call it; nil for what its app says.
-    ///   - actor: who does it.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the device with its name.
-    /// - Throws: ``ServerError`` `invalid` where nothing is left of the name, `notFound` where the account has no such device.
+    /// - Throws: ``ServerError`` `invalid` if nothing is left of the name, `notFound` where the account has no such device.
     package func rename(_ id: String, of account: Account, to name: String?, by actor: AuditActor) async throws -> Device {
         let given = name.map { Self.cleaned($0) }
         guard given?.isEmpty != true else {
@@ -156,7 +156,7 @@ package struct Devices: Sendable {
     ///
     /// - Parameters:
     ///   - id: the device.
-    ///   - account: whose it is.
+    ///   - account: the account.
     ///   - isOwner: whether the owner acts, for whom the device limit's cool-down applies; false for staff.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `notFound` without such a device.

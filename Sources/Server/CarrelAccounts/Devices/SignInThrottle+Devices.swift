@@ -4,18 +4,18 @@ package import CarrelStore
 package import CarrelThrottling
 
 extension SignInThrottle {
-    /// The key that an attempt counts by as a known device's, where the account has signed in on it before.
+    /// The key under which an attempt counts as a known device's, if the account has signed in on it before.
     ///
-    /// For Carrel's own accounts the list of devices decides, unless staff revoked the device since; for names of upstream systems
-    /// ``unlistedDevice(_:of:in:)``.
+    /// For Carrel's own accounts the list of devices decides, unless staff revoked the device since; for names of upstream
+    /// systems ``unlistedDevice(_:of:in:)``.
     ///
     /// - Parameters:
-    ///   - device: the hash of what names the device.
-    ///   - name: the account's name, as it was typed.
-    ///   - account: the id of our account of that name; nil where there is none.
-    ///   - transaction: where to look.
+    ///   - device: the hash of the device's identifier.
+    ///   - name: the account's name, as typed.
+    ///   - account: the id of our account of that name; nil if there is none.
+    ///   - transaction: the transaction.
     /// - Returns: the key; nil for an unknown device.
-    /// - Throws: when the database does not answer.
+    /// - Throws: the database's error.
     package func knownDevice(
         _ device: [UInt8],
         of name: String,

@@ -4,7 +4,7 @@
 package enum Revocation: Sendable, Equatable {
     /// All that an account was given.
     case account(String)
-    /// All for one product.
+    /// All credentials for one product.
     case product(String)
     case all
 

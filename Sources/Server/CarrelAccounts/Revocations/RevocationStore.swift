@@ -44,7 +44,8 @@ package enum RevocationStore {
         _ = try transaction.run(forgetAccounts, [.instant(now - Revocation.longestLife - .seconds(24 * 3600))])
     }
 
-    /// The number of an account's last revocation: another one means that its password was replaced, that it was suspended or promoted.
+    /// The number of an account's last revocation: a different number means that its password was replaced, that it was suspended
+    /// or promoted.
     static func serial(ofAccount id: String, in transaction: any Transaction) throws -> Int64? {
         try transaction.row(ofAccount, [.text(id)])?.integer(0)
     }

@@ -6,7 +6,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/service-keys`, `/admin/v1/sign-in-links` and `/admin/v1/sessions`: what lets programs and people in.
+/// `/admin/v1/service-keys`, `/admin/v1/sign-in-links` and `/admin/v1/sessions`: access of programs and people.
 struct KeyRoutes {
     let accounts: Accounts
     let callers: RequestAuthenticator
@@ -77,7 +77,7 @@ struct KeyRoutes {
         ]
     }
 
-    private static func json(_ key: Accounts.ServiceKey) -> JSONObject {
+    private static func json(_ key: ServiceKey) -> JSONObject {
         [
             "id": .string(key.id), "name": .string(key.name), "role": .string(key.role.rawValue),
             "createdAt": .string(key.createdAt.description), "revokedAt": .init(key.revokedAt),

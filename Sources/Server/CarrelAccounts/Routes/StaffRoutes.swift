@@ -7,7 +7,7 @@ import CarrelJSON
 import CarrelMetrics
 import CarrelWebAPI
 
-/// `/admin/v1/session`, `/admin/v1/setup` and `/admin/v1/staff`: how people get to the administrator's page, and what they are.
+/// `/admin/v1/session`, `/admin/v1/setup` and `/admin/v1/staff`: sign-in at the administrator's page, and roles.
 package struct StaffRoutes {
     let staff: Staff
     let desk: AccountAdministration
@@ -15,7 +15,7 @@ package struct StaffRoutes {
     let activity: Activity
     /// Whether the canned users exist, which the page has a console for.
     let hasCannedUsers: Bool
-    /// The label of the button for the OpenID provider; nil without one.
+    /// The label of the button for the OpenID provider; nil without a provider.
     let signOnLabel: String?
 
     func add(to router: inout Router) {
@@ -64,7 +64,7 @@ package struct StaffRoutes {
     /// The path of a setup link. Its token is in the fragment, which browsers do not send, so that no log contains it.
     package static func path(ofLink token: String) -> String { "/admin/#setup=\(token)" }
 
-    /// Responds with the signed-in account, or without one whether an owner exists.
+    /// Responds with the signed-in account, or else with whether an owner exists.
     private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let caller = try await callers.caller(request) else {
             var answer: JSONObject = [
@@ -91,8 +91,8 @@ package struct StaffRoutes {
             )
             activity.count(.browserSignIns)
             return answer(session, token, request)
-        } catch let error as HTTPError {
-            activity.refuse(error.code)
+        } catch let error as RuleError {
+            activity.refuse(error.code.identifier)
             throw error
         }
     }

@@ -3,12 +3,12 @@
 package import CarrelAudit
 package import CarrelBytes
 import CarrelCrypto
-import CarrelHTTP
 import CarrelHome
+import CarrelPasswords
 import CarrelStore
 import CarrelWebAPI
 
-/// The people who run the service: how they sign in at the administrator's page, what they are, and how the first of them comes.
+/// The staff of the service: their sign-in at the administrator's page, their roles, and the setup of the first owner.
 package struct Staff: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -32,7 +32,7 @@ package struct Staff: Sendable {
     ///   - address: the client's network address, for throttling.
     ///   - requestID: names the request in the audit log.
     /// - Returns: the session and the token of its cookie, which is never stored.
-    /// - Throws: 401 `staff.not-recognised`, 429 `staff.throttled` with `Retry-After`.
+    /// - Throws: 401 `staff.not-recognized`, 429 `staff.throttled` with `Retry-After`.
     func signIn(
         _ name: String,
         _ password: String,
@@ -40,14 +40,14 @@ package struct Staff: Sendable {
         requestID: String
     ) async throws -> (session: StaffSession, token: String) {
         let attempt = PasswordCheck.Attempt(name: name, password: password, address: address, requestID: requestID)
-        let (record, rehash): (AccountStore.SignInRecord, String?)
+        let (record, rehash): (SignInRecord, String?)
         switch try await check.run(attempt) {
         case .throttled(let wait):
-            throw HTTPError(
-                .tooManyRequests,
+            throw RuleError(
+                .throttled,
                 "staff.throttled",
                 "too many attempts: try again in \(PasswordCheck.words(for: wait))",
-                headers: ["Retry-After": String(max(1, wait.components.seconds))]
+                retryAfter: max(1, wait.components.seconds)
             )
         case .wrong: throw Self.notRecognised
         case .right(let found, let hash): (record, rehash) = (found, hash)
@@ -72,8 +72,8 @@ package struct Staff: Sendable {
         return (session, token.text)
     }
 
-    private static let notRecognised = HTTPError(
-        .unauthorized,
+    private static let notRecognised = RuleError(
+        .unauthenticated,
         "staff.not-recognised",
         "wrong name or password, or the account has no staff role"
     )
@@ -84,7 +84,7 @@ package struct Staff: Sendable {
         return (session, OpaqueToken.make(prefix: Self.sessionPrefix), Random.uuid())
     }
 
-    /// The live session of a cookie's token; nil when there is none.
+    /// The live session of a cookie's token; nil if there is none.
     func session(_ text: String) async throws -> StaffSession? {
         guard let token = OpaqueToken(text, prefix: Self.sessionPrefix) else { return nil }
         let now = clock.now
@@ -127,16 +127,16 @@ package struct Staff: Sendable {
         return token.text
     }
 
-    /// Makes an owner by a setup link, and signs them in. The link is used up, and every other one with it.
+    /// Creates an owner through a setup link, and signs them in. All setup links become invalid.
     ///
     /// - Parameters:
     ///   - link: the token of the link.
     ///   - name: the name of the account, which must be new.
     ///   - password: its password.
-    ///   - requestID: names the request in the audit log.
+    ///   - requestID: the request's id in the audit log.
     /// - Returns: the session and the token of its cookie, which is never stored.
-    /// - Throws: 403 `staff.link` for a link that is unknown, used or too old; ``ServerError`` `invalid` for a name or password
-    ///   that cannot be, `conflict` for a name that is taken. The link stays good then.
+    /// - Throws: 403 `staff.link` for a link that is unknown, used or too old; ``ServerError`` `invalid` for an invalid name or
+    ///   password, `conflict` for a taken name. The link then stays valid.
     func setUp(
         _ link: String,
         name: String,
@@ -146,7 +146,7 @@ package struct Staff: Sendable {
         guard let link = OpaqueToken(link, prefix: Self.linkPrefix) else { throw Self.deadLink }
         let checking = clock.now
         guard try await database.read({ try StaffStore.hasLink(link.hash, at: checking, in: $0) }) else { throw Self.deadLink }
-        let account = Account(id: Random.uuid(), name: try Accounts.checkedName(name))
+        let account = Account(id: Random.uuid(), name: try Account.checkedName(name))
         if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
         let hash = try await passwords.hash(password)
         let (session, token, family) = fresh(account, .owner)
@@ -165,7 +165,7 @@ package struct Staff: Sendable {
         return (session, token.text)
     }
 
-    static let deadLink = HTTPError(
+    static let deadLink = RuleError(
         .forbidden,
         "staff.link",
         "this setup link was used or has expired: create another with 'carrel admin setup-link'"
@@ -183,12 +183,12 @@ package struct Staff: Sendable {
         try await database.read { try StaffStore.role(of: account, in: $0) } ?? .reader
     }
 
-    /// Makes an account what it is to be. One that is less than before is signed out of the administrator's page. One that becomes
-    /// staff loses, in the same transaction, every way in that others may have prepared, and its person gets a link to choose a
+    /// Sets the role of an account. A demoted account is signed out of the administrator's page. An account that becomes staff
+    /// loses, in the same transaction, all access that others may have prepared, and its person receives a link to choose a
     /// password.
     ///
-    /// - Returns: the token of that link, which is never stored; nil where the account does not become staff.
-    /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
+    /// - Returns: the token of that link, which is never stored; nil if the account does not become staff.
+    /// - Throws: ``ServerError`` `invalid` for a role for keys only, `conflict` if no owner would be left.
     @discardableResult
     package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {
         guard role.isStaff || role == .reader else {
@@ -197,11 +197,9 @@ package struct Staff: Sendable {
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
         let token = AccountAdministration.freshResetToken()
         return try await lifecycle.write(in: database) { transaction, changes in
-            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountAdministration.unknown }
+            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw Account.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
-            if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
-                throw ServerError(.conflict, "this is the last owner: appoint another one first")
-            }
+            if before == .owner { try LastOwner.requireOne(in: transaction) }
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)
             guard role.isStaff, !before.isStaff else { return nil }

@@ -9,7 +9,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// `/admin/v1/audit`: who did what, and whether the record is as it was written.
+/// `/admin/v1/audit`: the audit log and its verification.
 struct AuditRoutes {
     let database: any Database
     let audit: Audit
@@ -50,7 +50,7 @@ struct AuditRoutes {
             let actor = try await `operator`(request)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["number", "seal"])
-            guard let mark = AuditArchive.mark(.object(object)) else {
+            guard let mark = AuditHead.Mark(.object(object)) else {
                 throw ServerError(.invalid, "number and seal must be those of an archive's last entry")
             }
             try await audit.archive.noteArchived(mark, by: actor, at: audit.clock.now)
@@ -67,11 +67,11 @@ struct AuditRoutes {
                     throw ServerError(.invalid, "a line of the archive is not JSON: \(error)")
                 }
             }
-            let start = AuditArchive.mark(lines.first?["after"])
+            let start = AuditHead.Mark(lines.first?["after"])
             switch try await audit.archive.verify(Array(lines.dropFirst()), after: start) {
             case .intact(let end, let entries, let joins):
                 return .json(
-                    ["intact": true, "end": AuditArchive.json(end), "entries": .integer(entries), "joins": .bool(joins)]
+                    ["intact": true, "end": end.json, "entries": .integer(entries), "joins": .bool(joins)]
                 )
             case .broken(let number): return .json(["intact": false, "firstBroken": .integer(number)])
             }
@@ -88,8 +88,8 @@ struct AuditRoutes {
     }
 
     /// The filter of a query; nil if it names an account that does not exist.
-    private func filter(_ query: Query, _ page: ListPage) async throws -> Audit.Filter? {
-        var filter = Audit.Filter()
+    private func filter(_ query: Query, _ page: ListPage) async throws -> AuditFilter? {
+        var filter = AuditFilter()
         filter.about = query["subject"]
         if let name = query["account"] {
             guard let account = try await accounts.find(named: name) else { return nil }
@@ -98,7 +98,7 @@ struct AuditRoutes {
         filter.action = query["action"]
         filter.actor = query["actor"]
         if let text = query["outcome"] {
-            guard let outcome = Audit.Entry.Outcome(rawValue: text) else {
+            guard let outcome = AuditEntry.Outcome(rawValue: text) else {
                 throw ServerError(.invalid, "outcome must be \"allowed\", \"refused\" or \"failed\"")
             }
             filter.outcome = outcome
@@ -119,7 +119,7 @@ struct AuditRoutes {
     }
 
     /// Entries with the names of the accounts that they speak of.
-    private func named(_ entries: [Audit.Entry]) async throws -> [JSON] {
+    private func named(_ entries: [AuditEntry]) async throws -> [JSON] {
         let ids = Set(entries.flatMap { [$0.actor, $0.subject] })
         let names = try await database.read { try AccountStore.names(ofIDs: ids, in: $0) }
         return entries.map { entry in

@@ -23,8 +23,8 @@ package struct Explanations: Sendable {
     ///   - context: the capability's foundation.
     ///   - sources: the sources of entitlement.
     ///   - products: the catalog's products.
-    ///   - access: what opens a stream.
-    ///   - leases: who listens now.
+    ///   - access: the rules that open a stream.
+    ///   - leases: the current listeners.
     package init(
         _ context: ServiceContext,
         sources: EntitlementSources,
@@ -89,7 +89,7 @@ struct ExplanationRoutes {
         }
     }
 
-    /// The findings of each source about a product; for audiobooks, which no source covers, those of the orders.
+    /// The findings of each source about a product; for audiobooks, which no source covers, the findings of the orders.
     private func explanations(
         of product: String,
         _ titles: [Title],

@@ -17,7 +17,7 @@ struct OrderExplanations: Sendable {
 
     /// The name of the orders among the entitlement sources in an explanation.
     static let name = "orders"
-    /// Orders of one title that an explanation names one by one.
+    /// The maximum number of orders of one title that an explanation lists.
     static let limit = 100
 
     /// The audiobooks that an id or an ISBN names, the newest first, and the product of an id that is an edition's.
@@ -35,7 +35,7 @@ struct OrderExplanations: Sendable {
     func explain(_ titles: [Title], to name: String) async throws -> SourceExplanation? {
         let now = clock.now
         let found = try await database.read { transaction -> (account: Account, orders: [Order], unnamed: Int)? in
-            guard let account = try AccountStore.account(named: name, in: transaction) else { return nil }
+            guard let account = try Accounts.find(named: name, in: transaction) else { return nil }
             var (orders, unnamed): ([Order], Int) = ([], 0)
             for title in titles {
                 let (some, count) = try OrderStore.explaining(

@@ -9,10 +9,10 @@ package import CarrelWebAPI
 
 /// Changes the master key: adds one, and moves everything that is wrapped to it.
 ///
-/// On SQLite one step does both. On PostgreSQL, which several homes share, a key is added first, brought to the other homes, and
-/// taken into use when all nodes have it. Interrupted at any point, each can be run again: a row is always under a key that the
-/// keyring has. The key just before the new one is kept until the next rotation, because an order that is being placed meanwhile
-/// may still be under it.
+/// On SQLite one step does both. On PostgreSQL, which several homes share, a key is added first, copied to the other homes, and
+/// used once all nodes have it. Interrupted at any point, each can be run again: a row is always under a key that the keyring
+/// has. The key just before the new one is kept until the next rotation, because an order that is being placed meanwhile may
+/// still be under it.
 package struct KeyRotation: Sendable {
     let home: Home
     let database: any Database
@@ -31,9 +31,9 @@ package struct KeyRotation: Sendable {
 
     /// - Parameters:
     ///   - home: the home whose keyring changes.
-    ///   - database: the database that it is for.
-    ///   - clock: tells the time.
-    ///   - columns: all keys that are kept wrapped, beside the server's own secrets.
+    ///   - database: the home's database.
+    ///   - clock: the clock.
+    ///   - columns: all columns of wrapped keys, in addition to the server's own secrets.
     package init(home: Home, database: any Database, clock: any WallClock, columns: [WrappedKeys] = []) {
         self.home = home
         self.database = database
@@ -51,9 +51,9 @@ package struct KeyRotation: Sendable {
 
     /// Adds a key to the home for the next rotation.
     ///
-    /// - Parameter actor: for the audit log.
+    /// - Parameter actor: the actor for the audit log.
     /// - Returns: its version.
-    /// - Throws: ``ServerError`` `conflict` when one was added already, here or in another home; `masterKey`.
+    /// - Throws: ``ServerError`` `conflict` if one was added already, here or in another home; `masterKey`.
     package func add(by actor: AuditActor) async throws -> Int64 {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
@@ -73,7 +73,7 @@ package struct KeyRotation: Sendable {
                 try AuditStore.append(entry, in: transaction)
             }
         } catch {
-            // A write of unknown outcome keeps the key: the next start tells.
+            // A write of unknown outcome keeps the key: the next start decides.
             let isKept = (error as? StoreError)?.code == .unavailable
             if !isKept { try keyring.forget(version, savingTo: home) }
             throw error
@@ -166,7 +166,7 @@ package struct KeyRotation: Sendable {
         return Outcome(version: version, rewrapped: count)
     }
 
-    /// The version that is to be taken into use; nil where there is none and a rotation is to be finished.
+    /// The version that is to be taken into use; nil if there is none and a rotation is to be finished.
     private func versionForUse(_ keys: MasterKeys, _ keyring: inout MasterKeyring) async throws -> Int64? {
         if let added = keys.added { return added }
         guard database.engine == .postgresql else {

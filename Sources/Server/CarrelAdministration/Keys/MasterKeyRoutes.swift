@@ -56,7 +56,7 @@ struct MasterKeyRoutes {
         }
     }
 
-    private static func json(_ node: Nodes.Node) -> JSON {
+    private static func json(_ node: Node) -> JSON {
         [
             "name": .string(node.name), "seenAt": .string(node.seenAt.description),
             "masterVersions": .array(node.masterVersions.map { .integer($0) }),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
@@ -17,25 +16,24 @@ struct DatabaseHealth: Sendable {
     /// The state of the database.
     enum State: String, Sendable {
         case available
-        /// Reads are answered, writes are not.
+        /// Reads succeed, writes fail.
         case readOnly = "read-only"
-        /// Reads are answered, writes are not until there is room.
+        /// Reads succeed, writes fail until there is space.
         case full
         case away
 
         var canRead: Bool { self != .away }
 
-        /// The problem, in words; nil if there is none.
-        var detail: String? {
+        /// The problem that `/readyz` answers, in words.
+        var detail: String {
             switch self {
-            case .available: nil
             case .readOnly: "the database is read-only"
             case .full: "the disk of the database is full"
-            case .away: "the database does not respond"
+            case .available, .away: "the database does not respond"
             }
         }
 
-        /// The code of the problem that `/readyz` answers.
+        /// The problem code in the response of `/readyz`.
         var code: String {
             switch self {
             case .available, .away: "server.database"
@@ -59,9 +57,9 @@ struct DatabaseHealth: Sendable {
         }
     }
 
-    /// Runs what a health check asks of the database beside, as whether the caller may know.
+    /// Runs another database query of a health check, such as the caller's permission, with a time limit.
     ///
-    /// - Throws: 503 `server.database` when it takes too long, and what `work` throws.
+    /// - Throws: 503 `server.database` if it takes too long; what `work` throws.
     @discardableResult
     func bounded<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
         guard let result = try await within(Self.limit, work) else { throw Self.away }
@@ -71,7 +69,7 @@ struct DatabaseHealth: Sendable {
     /// The problem of a database that does not answer.
     static let away = problem(.away)
 
-    static func problem(_ state: State) -> HTTPError {
-        HTTPError(.serviceUnavailable, state.code, state.detail, headers: ["Retry-After": "10"])
+    static func problem(_ state: State) -> RuleError {
+        RuleError(.unavailable, state.code, state.detail, retryAfter: 10)
     }
 }

@@ -12,7 +12,7 @@ import CarrelThreads
 import CarrelWebAPI
 import Glibc
 
-/// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
+/// `/admin/v1/health` and `/admin/v1/statistics`: the server's health and recent activity.
 struct HealthRoutes {
     let context: ServiceContext
     let version: String

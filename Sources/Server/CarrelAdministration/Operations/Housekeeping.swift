@@ -5,7 +5,7 @@ package import CarrelHome
 package import CarrelStore
 package import CarrelWebAPI
 
-/// Removes rows past their time, those of all capabilities. No request waits for it: it runs on its own, a little at a time.
+/// Removes expired rows of all capabilities. No request waits for it: it runs as a job, in small batches.
 package struct Housekeeping: Sendable {
     private let database: any Database
     private let clock: any WallClock
@@ -24,10 +24,10 @@ package struct Housekeeping: Sendable {
         self.cleanups = cleanups
     }
 
-    /// Removes all that is past its time.
+    /// Removes all expired rows.
     ///
-    /// - Returns: the number of rows that were removed.
-    /// - Throws: when the database does not answer; what was removed by then is removed.
+    /// - Returns: the number of removed rows.
+    /// - Throws: the database's error; rows removed before it stay removed.
     @discardableResult
     package func run() async throws -> Int {
         let now = clock.now

@@ -18,16 +18,16 @@ package enum NodeStore {
 
     package static let statements = [upsert, seen, removeOld, remove]
 
-    static func seen(_ node: Nodes.Node, in transaction: any Transaction) throws {
+    static func seen(_ node: Node, in transaction: any Transaction) throws {
         let versions = node.masterVersions.map { String($0) }.joined(separator: ",")
         _ = try transaction.run(upsert, [.text(node.id), .text(node.name), .instant(node.seenAt), .text(versions)])
         _ = try transaction.run(removeOld, [.instant(node.seenAt - .seconds(3600))])
     }
 
     /// The nodes seen lately.
-    static func recent(at now: Instant, in transaction: any Transaction) throws -> [Nodes.Node] {
-        try transaction.rows(seen, [.instant(now - Nodes.recent)]).map {
-            Nodes.Node(
+    static func recent(at now: Instant, in transaction: any Transaction) throws -> [Node] {
+        try transaction.rows(seen, [.instant(now - Node.recent)]).map {
+            Node(
                 id: try $0.text(0),
                 name: try $0.text(1),
                 seenAt: try $0.instant(2),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import CarrelBytes
+import CarrelBytes
 import CarrelCrypto
 import CarrelHome
 import CarrelStore
@@ -9,17 +9,6 @@ import Glibc
 
 /// The nodes that run on one database: each says every 20 seconds that it is there, and which master keys it holds.
 package struct Nodes: Sendable {
-    /// A running server.
-    package struct Node: Sendable, Equatable {
-        /// Its own from one start to the next.
-        package let id: String
-        /// Its machine and its home, for people.
-        package let name: String
-        package let seenAt: Instant
-        /// The versions of the master key that it holds.
-        package let masterVersions: [Int64]
-    }
-
     let home: Home
     let database: any Database
     let clock: any WallClock
@@ -29,8 +18,6 @@ package struct Nodes: Sendable {
     private let hasBeaten = Locked(false)
 
     package static let interval = Duration.seconds(20)
-    /// A node that was not seen for longer is not counted.
-    package static let recent = Duration.seconds(60)
 
     init(home: Home, database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
         self.home = home

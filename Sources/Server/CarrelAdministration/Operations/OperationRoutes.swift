@@ -21,7 +21,7 @@ struct OperationRoutes {
     func add(to router: inout Router) {
         let health = DatabaseHealth(database: database)
         router.on(.get, "healthz") { _, _ in
-            // It lives, whatever the database does: to start it again would help nothing.
+            // The process is alive whatever the database does: a restart would not help.
             let state = await health.look(within: DatabaseHealth.briefLimit)
             return .json(state == .away ? ["status": "ok", "away": ["database"]] : ["status": "ok"])
         }

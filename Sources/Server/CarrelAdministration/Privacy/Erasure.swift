@@ -7,8 +7,8 @@ import CarrelCrypto
 import CarrelHome
 import CarrelStore
 
-/// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
-/// an account without its person; ``PersonalData`` lists them, with the reason.
+/// Erases a person (GDPR article 17): their identity, their listening, their texts. Rows that must stay refer to an anonymous
+/// account; ``PersonalData`` lists them, with the reason.
 package struct Erasure: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -27,13 +27,13 @@ package struct Erasure: Sendable {
         let now = clock.now
         let lifecycle = lifecycle
         try await lifecycle.write(in: database) { transaction, changes in
-            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountAdministration.unknown }
+            guard let account = try Accounts.find(id: id, in: transaction) else { throw Account.unknown }
             if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
             guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
                 throw ServerError(.conflict, "this account has a staff role: an owner must remove the role first")
             }
             let others = try lifecycle.accounts(besides: id, in: transaction).compactMap {
-                try AccountStore.account(id: $0, in: transaction)
+                try Accounts.find(id: $0, in: transaction)
             }
             for account in [account] + others {
                 try changes.note(.erased(name: account.name), of: account.id, by: actor, at: now, in: transaction)

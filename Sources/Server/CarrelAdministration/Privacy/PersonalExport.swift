@@ -8,7 +8,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// Everything that is known about one person, as JSON that is written as it is read (GDPR articles 15 and 20).
+/// All data about one person, streamed as JSON (GDPR articles 15 and 20).
 package struct PersonalExport: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -22,7 +22,7 @@ package struct PersonalExport: Sendable {
     /// Records the export of the account's data in the audit log.
     ///
     /// - Parameters:
-    ///   - account: whose.
+    ///   - account: the account.
     ///   - actor: the recipient, for the audit log.
     /// - Returns: a response with the document as a download.
     /// - Throws: ``ServerError`` `notFound` if the account does not exist or has been erased.
@@ -32,7 +32,7 @@ package struct PersonalExport: Sendable {
         let (head, persons) = try await database.write { [lifecycle] transaction -> (JSON, [PersonalData.Person]) in
             guard let head = try AccountStore.exported(account.id, in: transaction),
                 let details = try AccountStore.details(id: account.id, in: transaction)
-            else { throw AccountAdministration.unknown }
+            else { throw Account.unknown }
             try AuditStore.append(entry, in: transaction)
             let others = try lifecycle.accounts(besides: account.id, in: transaction).compactMap {
                 try AccountStore.details(id: $0, in: transaction)
@@ -80,7 +80,7 @@ package struct PersonalExport: Sendable {
             try await writer.write(Array("}\n".utf8))
         }
 
-        /// Writes a member with the items of each key, and returns the ids of those that have one.
+        /// Writes a member with the items of each key, and returns the ids of keys with items.
         private func write(
             _ member: PersonalData.Member,
             _ keys: [(PersonalData.Person, String)]

@@ -18,7 +18,7 @@ package struct PersonalRegister: Sendable {
     ]
 
     /// - Parameters:
-    ///   - capabilities: those whose tables and lists are told.
+    ///   - capabilities: the capabilities whose tables and lists are declared.
     ///   - tables: further tables.
     package init(_ capabilities: [any Capability], _ tables: [String: PersonalData.Treatment] = [:]) {
         var tables = tables

@@ -7,7 +7,7 @@ package import CarrelSubscription
 import CarrelWebAPI
 import CarrelWorks
 
-/// A title that is a product: what it is called, what it costs, whether it is out.
+/// A title that is a product, with its names, price and state.
 package struct Edition: Sendable {
     /// Whether reading requires an entitlement.
     package enum Price: String, Sendable, CaseIterable {
@@ -74,10 +74,10 @@ package struct Edition: Sendable {
     /// Price, state and dates of an edition.
     package struct Terms: Sendable {
         package let productID: String
-        /// Nil keeps what is, or means paid for a new product.
+        /// The price; nil keeps the current one, or means paid for a new product.
         package var price: Price?
         package var isDraft = false
-        /// Nil keeps what is, or means now.
+        /// The time of issue; nil keeps the current one, or means now.
         package var issuedAt: Instant?
         package var publishedAt: Instant?
 

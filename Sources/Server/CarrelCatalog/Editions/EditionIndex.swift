@@ -12,7 +12,7 @@ package enum EditionIndex {
     /// Batches in turn that may find the database busy.
     private static let patience = 30
 
-    /// Writes what a search finds of an edition, or removes it where it is not published.
+    /// Writes the search index of an edition, or removes it if it is not published.
     static func set(_ edition: Edition, _ search: SearchText, in transaction: any Transaction) throws {
         try set(edition.title.id, edition.state == .published ? search.text : nil, in: transaction)
     }
@@ -26,8 +26,8 @@ package enum EditionIndex {
         }
     }
 
-    /// Indexes the editions that another version of the program wrote, before an upgrade or on another node. Housekeeping does so beside
-    /// the requests; until then a search finds what the index has.
+    /// Indexes editions written by another version of the program, before an upgrade or on another node. Housekeeping calls it in
+    /// the background; until then a search finds only indexed editions.
     package static func complete(_ database: any Database) async throws {
         let version = SQLValue.integer(SearchGrams.version)
         guard try await database.read({ try $0.row(EditionStore.notIndexed, [version, 1]) }) != nil else { return }

@@ -2,7 +2,7 @@
 
 package import CarrelStore
 
-/// Which editions are looked for: published ones that fit all of it.
+/// The criteria of a search for published editions.
 package struct EditionSearch: Sendable, Equatable {
     /// Words anywhere.
     package var words = ""
@@ -31,7 +31,7 @@ package struct EditionSearch: Sendable, Equatable {
         self.language = language
     }
 
-    /// Words that are looked for one by one; the rest is passed over.
+    /// The maximum number of words searched individually; the rest is ignored.
     private static let wordLimit = 4
 
     /// The number of editions of one kind, price and language.
@@ -65,7 +65,7 @@ package struct EditionSearch: Sendable, Equatable {
             author = SearchText.wanted(search.author)
         }
 
-        /// The runs of characters of all of them; empty when nothing but spaces is looked for.
+        /// The runs of characters of all of them; empty if nothing but spaces is looked for.
         var grams: String { SearchGrams.query(words + [title, author]) }
 
         /// The parameters of the statement, after the runs of characters.
@@ -103,7 +103,7 @@ private struct FoundEdition {
 }
 
 extension EditionStore {
-    /// The products of all published editions that have these words somewhere; nil when there is no word.
+    /// The products of all published editions that have these words somewhere; nil if there is no word.
     package static func products(withWords words: String, in transaction: any Transaction) throws -> Set<String>? {
         var search = EditionSearch()
         search.words = words
@@ -115,10 +115,10 @@ extension EditionStore {
         return products
     }
 
-    /// A page of what was found, and how many there are of each kind, price and language, whatever of these is asked for.
+    /// Finds a page of editions, and the numbers of each kind, price and language without these filters.
     ///
-    /// First come editions whose titles have a word that begins with what is looked for, then those whose titles hold it, then
-    /// those whose authors' names do; among equals the newest issue.
+    /// Editions with a title word that begins with the query come first, then editions whose titles contain it, then editions
+    /// whose authors' names do; among equals the newest issue.
     package static func find(
         _ search: EditionSearch,
         limit: Int,

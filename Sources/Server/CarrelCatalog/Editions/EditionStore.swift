@@ -67,7 +67,7 @@ package enum EditionStore {
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4
         """
     )
-    /// A page of what is published and of a kind, a price and a language; an empty text fits everything.
+    /// A page of published editions of a kind, a price and a language; an empty text matches everything.
     static let browse = SQL(
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
@@ -123,7 +123,7 @@ package enum EditionStore {
         sqlite: "DELETE FROM edition_search WHERE rowid = (SELECT search_id FROM editions WHERE title_id = $1)",
         postgresql: "UPDATE editions SET search_grams = NULL WHERE title_id = $1"
     )
-    /// The plus keeps SQLite from the index of versions, where it would look at every edition.
+    /// The plus keeps SQLite from the index of versions, with which it would read every edition.
     package static let notIndexed = SQL(
         """
         SELECT title_id, state, search_text FROM editions WHERE search_version < $1
@@ -158,7 +158,7 @@ package enum EditionStore {
         setGrams, removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
     ]
 
-    /// All products and their mark; nil when it is the one that is known.
+    /// All products and their mark; nil if the mark is unchanged.
     static func products(
         unless known: ProductCatalogCache.Mark?,
         in transaction: any Transaction
@@ -189,7 +189,7 @@ package enum EditionStore {
         try transaction.row(byProduct, [.text(product)]).map(edition)
     }
 
-    /// The product, where it has the content of a source.
+    /// The product if it has the content of a source.
     static func edition(product: String, sourceHash: [UInt8], in transaction: any Transaction) throws -> Edition? {
         try transaction.row(byContent, [.text(product), .blob(sourceHash)]).map(edition)
     }

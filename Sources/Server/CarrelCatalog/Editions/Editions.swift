@@ -10,7 +10,8 @@ import CarrelSubscription
 import CarrelWebAPI
 package import CarrelWorks
 
-/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own transaction.
+/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own
+/// transaction.
 package struct Editions: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -33,7 +34,7 @@ package struct Editions: Sendable {
         try await database.read { try EditionStore.resources(of: edition.title.id, in: $0) }
     }
 
-    /// The product, where it has the content of a source; nil where it has other content, or is not there.
+    /// Finds the product if it has the content of a source; nil if it has other content, or does not exist.
     func find(_ productID: String, sourceHash: [UInt8]) async throws -> Edition? {
         try await database.read { try EditionStore.edition(product: productID, sourceHash: sourceHash, in: $0) }
     }
@@ -60,8 +61,8 @@ package struct Editions: Sendable {
 
     /// Adds the result of an ingest: as a new product, or as new content of an existing one.
     ///
-    /// - Returns: the edition, and what became of it.
-    /// - Throws: ``ServerError`` `conflict` for a draft of what is published.
+    /// - Returns: the edition, and the kind of change.
+    /// - Throws: ``ServerError`` `conflict` for a draft of a published edition.
     package func add(
         _ made: IngestedEdition,
         _ terms: Edition.Terms,
@@ -127,7 +128,7 @@ package struct Editions: Sendable {
         )
     }
 
-    /// Changes to an edition; nil and empty leave a member as it is.
+    /// Changes to an edition; a nil or empty member is left unchanged.
     package struct Change: Sendable {
         package var metadata = MetadataOverrides()
         package var price: Edition.Price?
@@ -139,7 +140,7 @@ package struct Editions: Sendable {
         package init() {}
     }
 
-    /// The edition that a title is, if it is one.
+    /// Finds the edition of a title, if it is an edition.
     func find(title: String) async throws -> Edition? {
         try await database.read { try EditionStore.edition(title: title, in: $0) }
     }
@@ -181,7 +182,7 @@ package struct Editions: Sendable {
         }
     }
 
-    /// Which resources become open or shut, of an edition as it was read.
+    /// The resources to open or close, for an edition in the state that was read.
     private struct SampleChoice: Sendable {
         let mediaBlob: String
         let updatedAt: Instant
@@ -208,7 +209,7 @@ package struct Editions: Sendable {
         var hasFit = [Bool](repeating: false, count: compiled.count)
         var choice = SampleChoice(mediaBlob: edition.mediaBlob, updatedAt: edition.updatedAt)
         for resource in resources {
-            // An edition with samples shows what it holds; its pages stay closed.
+            // An edition with samples shows its table of contents; its pages stay closed.
             var isSample = !patterns.isEmpty && resource.path == "content.xml"
             for (number, pattern) in compiled.enumerated() where !(isSample && hasFit[number]) && pattern.matches(resource.path) {
                 isSample = true
@@ -223,7 +224,7 @@ package struct Editions: Sendable {
         return choice
     }
 
-    /// Makes a draft, or what was withdrawn, readable.
+    /// Publishes a draft or a withdrawn edition.
     package func publish(_ productID: String, by actor: AuditActor) async throws -> Edition {
         let now = clock.now
         return try await update(productID, "edition.publish", by: actor) { edition, _ in

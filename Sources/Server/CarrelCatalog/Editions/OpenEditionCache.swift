@@ -30,7 +30,7 @@ package final class OpenEditionCache: Sendable {
     }
 
     private static let life = Duration.seconds(1)
-    /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
+    /// A file is opened again after this time: an intact copy may have replaced a damaged one.
     static let fileLife = Duration.seconds(60)
     /// Each has a file open.
     private static let editionLimit = 256
@@ -47,7 +47,7 @@ package final class OpenEditionCache: Sendable {
         self.blobs = blobs
     }
 
-    /// The edition of a product, whatever its state; nil when there is none.
+    /// The edition of a product, whatever its state; nil if there is none.
     package func edition(_ productID: String, at now: Instant) async throws -> Opened? {
         let found = editions.find(productID, at: now)
         if found.isFresh { return found.value }
@@ -65,12 +65,12 @@ package final class OpenEditionCache: Sendable {
         return opened
     }
 
-    /// An edition was changed after it was read here: what it holds now is not what is open.
+    /// The edition was changed after it was read: its current content is not the open one.
     package struct Changed: Error {}
 
-    /// A resource of an edition; nil when it has none at this path.
+    /// A resource of an edition; nil if it has none at this path.
     ///
-    /// - Throws: ``Changed`` when the edition is no longer as given, and is to be asked for again.
+    /// - Throws: ``Changed`` if the edition has changed since: read it again.
     package func resource(_ path: String, of edition: Edition, at now: Instant) async throws -> EditionResource? {
         let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
         let known = resources.find(key, at: now)

@@ -6,7 +6,7 @@ package import CarrelJSON
 import CarrelWebAPI
 package import CarrelWorks
 
-/// The JSON by which an ingest beside the server learns when a product's pages changed.
+/// The JSON that tells an ingest outside the server when a product's pages changed.
 package enum PageHistoryDocument {
     package static func write(_ history: PageHistory) -> JSONObject {
         let pages = history.pages.sorted { $0.key < $1.key }.map { path, page -> (String, JSON) in

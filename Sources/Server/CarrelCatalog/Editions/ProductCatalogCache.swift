@@ -13,21 +13,21 @@ package final class ProductCatalogCache: Sendable {
         var readAt: Instant?
     }
 
-    /// Another one when anything changed.
+    /// A value that differs after any change.
     package struct Mark: Sendable, Equatable {
         let count: Int64
         /// The sum of the editions' times of change.
         let sum: Int64
     }
 
-    /// How long the cached products are valid.
+    /// The time for which cached products are valid.
     private static let life = Duration.seconds(1)
 
     private let clock: any WallClock
     private let read: @Sendable (Mark?) async throws -> (products: [Product], mark: Mark)?
     private let state = Locked(State())
 
-    /// A catalog whose products `read` reads, all of them, unless their mark is still the one that it is given.
+    /// Creates a cache; `read` returns all products, or nil if their mark is unchanged.
     package init(
         clock: any WallClock,
         read: @escaping @Sendable (Mark?) async throws -> (products: [Product], mark: Mark)?

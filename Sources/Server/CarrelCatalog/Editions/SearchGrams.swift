@@ -9,9 +9,10 @@ package enum SearchGrams {
     static let version: Int64 = 1
 
     private static let longest = 3
-    /// Different runs of one text. A text of more than some 15,000 characters is found by the first of its runs only.
+    /// The maximum number of different runs of one text. A text of more than about 15,000 characters is found by its first runs
+    /// only.
     private static let limit = 40_000
-    /// Runs of one word that the index is asked for; what it finds is compared with the whole word afterwards.
+    /// The maximum number of runs of one word in an index query; the results are then compared with the whole word.
     private static let queryLimit = 16
 
     /// The runs of a text in lower case, separated by spaces.
@@ -29,7 +30,7 @@ package enum SearchGrams {
         return String(out)
     }
 
-    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty when there is no word.
+    /// The runs that a text must have to hold all of these words in lower case, separated by spaces; empty if there is no word.
     static func query(_ texts: [String]) -> String {
         var seen: Set<[Unicode.Scalar]> = []
         var out = String.UnicodeScalarView()
@@ -47,7 +48,7 @@ package enum SearchGrams {
         text.unicodeScalars.split { $0.properties.isWhitespace }.map { Array($0) }
     }
 
-    /// Both engines take letters and digits and all that is not ASCII as they are; the rest goes to the private use area.
+    /// Both engines keep letters, digits and all non-ASCII characters unchanged; others are mapped to the private use area.
     private static func append(_ run: [Unicode.Scalar], to out: inout String.UnicodeScalarView) {
         if !out.isEmpty { out.append(" ") }
         for scalar in run {

@@ -2,14 +2,14 @@
 
 /// Decides which of two editions that were found comes first.
 enum SearchRank {
-    /// The rank of an edition; a smaller one comes first.
+    /// The rank of an edition; a smaller rank comes first.
     ///
     /// - Parameters:
-    ///   - words: what is looked for, in lower case.
+    ///   - words: the query in lower case.
     ///   - title: the edition's title and subtitle, in lower case.
     ///   - author: the names of its authors, in lower case.
-    /// - Returns: the sum over all words: 0 where a word of the title begins with it, 1 where the title holds it, 2 where an
-    ///   author's name does, and 3 where something else does.
+    /// - Returns: the sum over all words: 0 if a word of the title begins with it, 1 if the title contains it, 2 if an author's
+    ///   name does, and 3 if something else does.
     static func rank(_ words: [[UInt8]], title: String, author: String) -> Int {
         let (title, author) = (Array(title.utf8), Array(author.utf8))
         return words.reduce(0) { sum, word in

@@ -8,7 +8,7 @@ package struct SearchText {
     let author: String
     /// Everything that can be found.
     let text: String
-    /// The main part of its language tag, such as `en`; empty when there is none.
+    /// The main part of its language tag, such as `en`; empty if there is none.
     let language: String
 
     init(_ metadata: TitleMetadata, productID: String) {
@@ -21,7 +21,7 @@ package struct SearchText {
         language = metadata.language.map { String($0.lowercased().prefix { $0 != "-" && $0 != "_" }.prefix(8)) } ?? ""
     }
 
-    /// Words as they are looked for: in lower case, and not longer than a hundred characters.
+    /// Normalizes search words: lower case, at most 100 characters.
     package static func wanted(_ words: String) -> String {
         var out = String.UnicodeScalarView()
         out.append(contentsOf: words.lowercased().unicodeScalars.prefix(100))

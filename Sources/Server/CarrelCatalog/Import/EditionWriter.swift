@@ -8,8 +8,8 @@ import CarrelSubscription
 import CarrelThreads
 import CarrelWorks
 
-/// A writer of editions into the database of this process. Content that the product already has is recognised, and its metadata
-/// updated; different content replaces that of the product.
+/// A writer of editions into the database of this process. Content that the product already has is recognized, and its metadata
+/// updated; different content replaces the product's.
 struct EditionWriter: EditionCatalogRegister {
     private let editions: Editions
     private let titles: Titles
@@ -19,8 +19,8 @@ struct EditionWriter: EditionCatalogRegister {
     private let thread: BlockingThreadPool
 
     /// - Parameters:
-    ///   - editions: where they are entered.
-    ///   - titles: what blobs are asked after.
+    ///   - editions: the catalog's editions.
+    ///   - titles: the titles, for lookups of blobs.
     ///   - options: the edition's metadata.
     ///   - terms: its price, state and dates.
     ///   - actor: the actor for the audit log.

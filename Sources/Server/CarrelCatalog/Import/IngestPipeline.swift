@@ -32,7 +32,7 @@ package final class IngestPipeline: Sendable {
         package var created: Bool { change == .created }
     }
 
-    /// Ingests one audio file, folder or archive. A source already in the catalog is recognised by its contents.
+    /// Ingests one audio file, folder or archive. A source that is already in the catalog is recognized by its contents.
     package func take<Register: CatalogWriter>(
         _ path: String,
         _ options: IngestOptions,
@@ -103,7 +103,7 @@ package final class IngestPipeline: Sendable {
         }
     }
 
-    /// Keeps the picture in a file and enters it. The one before it goes with the next ``BlobSweep``.
+    /// Stores the cover and enters it. The previous cover is removed by the next ``BlobSweep``.
     func keepingCover<Register: CatalogWriter, Entered: Sendable>(
         _ path: String,
         in register: Register,

@@ -11,7 +11,7 @@ package struct IngestService: Sendable {
     let titles: Titles
     let editions: Editions
 
-    /// Ingests one file, folder or archive. A source already in the catalog is recognised by its contents; metadata in the
+    /// Ingests one file, folder or archive. A source already in the catalog is recognized by its contents; metadata in the
     /// options then update its title.
     package func ingest(
         _ path: String,
@@ -27,8 +27,8 @@ package struct IngestService: Sendable {
         )
     }
 
-    /// Ingests an edition. Content that the product already has is recognised, and its metadata updated; other
-    /// content replaces that of the product.
+    /// Ingests an edition. Content that the product already has is recognized, and its metadata updated; other content replaces
+    /// the product's.
     package func ingest(
         _ path: String,
         _ options: EditionOptions,

@@ -20,7 +20,7 @@ package struct TitleIngestRequest: Sendable {
     package let isStrict: Bool
     /// An image that replaces the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
-    /// Nil asks whether the catalog knows the source.
+    /// The result of the ingest; nil looks the source up in the catalog.
     package let made: IngestedTitle?
 
     /// Bytes of its JSON at most.
@@ -28,8 +28,8 @@ package struct TitleIngestRequest: Sendable {
 
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
-    ///   - overrides: metadata that overrides that of the source.
-    ///   - isStrict: whether to refuse a title with an ISBN that another has.
+    ///   - overrides: metadata that overrides the source's.
+    ///   - isStrict: whether to refuse a title with an ISBN that another title has.
     ///   - cover: an image that replaces the source's own.
     ///   - made: the result; nil to look the source up in the catalog.
     package init(
@@ -55,7 +55,7 @@ package struct TitleIngestRequest: Sendable {
         return JSON.object(head).write()
     }
 
-    /// - Parameter bytes: what ``write()`` wrote.
+    /// - Parameter bytes: the output of ``write()``.
     /// - Throws: ``ServerError`` `invalid` for anything else.
     package init(parsing bytes: [UInt8]) throws {
         let object = try Self.object(bytes)

@@ -43,10 +43,10 @@ extension Titles {
     /// Refuses an ISBN that other titles have, or warns of it.
     ///
     /// - Parameters:
-    ///   - isbn: of the title; nil means none.
+    ///   - isbn: the title's ISBN; nil if it has none.
     ///   - id: the title itself.
     ///   - isStrict: whether it is refused.
-    /// - Returns: what to tell the operator.
+    /// - Returns: warnings for the operator.
     /// - Throws: ``ServerError`` `conflict`.
     func warnings(ofISBN isbn: ISBN?, but id: String, isStrict: Bool) async throws -> [String] {
         guard let isbn else { return [] }
@@ -72,7 +72,7 @@ extension Titles {
         )
     }
 
-    /// Removes blobs that no title uses. Another ingest of the very same content may lose what it has not entered yet.
+    /// Removes blobs that no title uses. A concurrent ingest of the same content may lose blobs that it has not entered yet.
     func discard(_ made: Set<BlobID>, on thread: BlockingThreadPool) async {
         let blobs = blobs
         for blob in made {

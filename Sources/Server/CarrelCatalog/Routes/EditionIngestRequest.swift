@@ -10,8 +10,8 @@ package import CarrelWorks
 
 /// The result of ingesting an edition, for the process that has the database; the counterpart of ``TitleIngestRequest``.
 ///
-/// An edition may be made of thousands of resources, so it is lines of JSON: the first says what it is, and each that follows is a
-/// resource.
+/// An edition may be made of thousands of resources, so it is written as lines of JSON: the first describes the edition, and each
+/// further line a resource.
 package struct EditionIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
@@ -20,7 +20,7 @@ package struct EditionIngestRequest: Sendable {
     package let options: EditionOptions
     /// An image that replaces the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
-    /// Nil asks whether the catalog knows the source.
+    /// The result of the ingest; nil looks the source up in the catalog.
     package let made: IngestedEdition?
 
     /// Bytes of its lines at most.
@@ -28,7 +28,7 @@ package struct EditionIngestRequest: Sendable {
 
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
-    ///   - terms: how it is written in the catalog.
+    ///   - terms: its price, state and dates.
     ///   - options: its metadata.
     ///   - cover: an image that replaces the source's own.
     ///   - made: the result; nil to look the source up in the catalog.
@@ -61,7 +61,7 @@ package struct EditionIngestRequest: Sendable {
         return lines
     }
 
-    /// - Parameter bytes: what ``write()`` wrote.
+    /// - Parameter bytes: the output of ``write()``.
     /// - Throws: ``ServerError`` `invalid` for anything else.
     package init(parsing bytes: [UInt8]) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

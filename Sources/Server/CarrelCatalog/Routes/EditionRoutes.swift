@@ -8,9 +8,8 @@ import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
 import CarrelWorks
-import Glibc
 
-/// `/admin/v1/editions`: what back offices do with editions.
+/// `/admin/v1/editions`: back-office operations on editions.
 struct EditionRoutes {
     let editions: Editions
     let ingesting: IngestService
@@ -70,22 +69,8 @@ struct EditionRoutes {
         terms.isDraft = query.flag("draft")
         terms.issuedAt = try Self.date(query["issued"], "issued")
         terms.publishedAt = try Self.date(query["published"], "published")
-        let path = try await ingesting.receive(request)
-        defer { unsafe unlink(path) }
-        let outcome: IngestPipeline.Outcome<Edition>
-        do {
-            outcome = try await ingesting.ingest(path, options, terms, by: actor)
-        } catch let error as IngestError {
-            throw HTTPError(upload: error)
-        }
-        return .json(
-            [
-                "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
-                "replaced": .bool(outcome.change == .replaced),
-                "warnings": .array(outcome.warnings.map { .string($0) }),
-            ],
-            status: outcome.created ? .created : .ok
-        )
+        let outcome = try await ingesting.withUpload(request) { try await ingesting.ingest($0, options, terms, by: actor) }
+        return outcome.response(outcome.entry.json)
     }
 
     private static func change(_ object: JSONObject) throws -> Editions.Change {

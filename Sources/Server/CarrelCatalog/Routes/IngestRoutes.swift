@@ -11,7 +11,7 @@ import CarrelThreads
 import CarrelWebAPI
 import CarrelWorks
 
-/// `/admin/v1/accessions/…`: what an ingest that runs beside the server asks of it, so that one process writes the database.
+/// `/admin/v1/accessions/…`: requests of an ingest outside the server process, so that only the server writes the database.
 /// Routes for clients on the home itself: the blobs they name must already be in the home.
 struct IngestRoutes {
     let titles: Titles

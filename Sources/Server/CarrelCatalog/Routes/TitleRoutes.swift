@@ -9,7 +9,6 @@ import CarrelIngest
 import CarrelJSON
 import CarrelWebAPI
 import CarrelWorks
-import Glibc
 
 /// `/admin/v1/titles`: the catalog, for back offices.
 struct TitleRoutes {
@@ -40,13 +39,9 @@ struct TitleRoutes {
         router.on(.put, "admin/v1/titles/{title}/cover", acceptsChunks: true) { request, parameters in
             try await callers.require(request, .changeCatalog)
             let title = try await titles.find(parameters["title"])
-            let path = try await ingesting.receive(request, limit: Int64(AudioTags.Cover.limit))
-            defer { unsafe unlink(path) }
-            let actor = try await callers.actor(request)
-            do {
+            return try await ingesting.withUpload(request, limit: Int64(AudioTags.Cover.limit)) { path in
+                let actor = try await callers.actor(request)
                 return .json(.object(try await ingesting.replaceCover(of: title, by: path, actor).json))
-            } catch let error as IngestError {
-                throw HTTPError(upload: error)
             }
         }
     }
@@ -61,22 +56,8 @@ struct TitleRoutes {
         options.segmentSeconds = try request.query.number("segmentSeconds", in: 1...60) ?? options.segmentSeconds
         options.sampleSeconds = try request.query.number("sampleSeconds", in: 0...600) ?? options.sampleSeconds
         options.untitled = .refused
-        let path = try await ingesting.receive(request)
-        defer { unsafe unlink(path) }
-        let outcome: IngestPipeline.Outcome<Title>
-        do {
-            outcome = try await ingesting.ingest(path, options, by: actor)
-        } catch let error as IngestError {
-            throw HTTPError(upload: error)
-        }
-        return .json(
-            [
-                "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
-                "replaced": .bool(outcome.change == .replaced),
-                "warnings": .array(outcome.warnings.map { .string($0) }),
-            ],
-            status: outcome.created ? .created : .ok
-        )
+        let outcome = try await ingesting.withUpload(request) { try await ingesting.ingest($0, options, by: actor) }
+        return outcome.response(outcome.entry.json)
     }
 
     static func overrides(_ query: Query) throws -> MetadataOverrides {

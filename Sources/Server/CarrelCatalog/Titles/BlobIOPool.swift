@@ -9,7 +9,7 @@ import CarrelWebAPI
 
 /// Opens and reads blobs on threads that may wait for a disk, so that none of those that serve connections does.
 package struct BlobIOPool: Sendable {
-    /// A file with these is taken for the one that was compared before.
+    /// The attributes that identify a file that was already compared.
     private struct Version: Equatable, Sendable {
         let size: Int64
         let modified: Instant
@@ -33,7 +33,7 @@ package struct BlobIOPool: Sendable {
         try await threads.run { [blobs] in try work(blobs) }
     }
 
-    /// The file of a blob, as it is served.
+    /// The file of a blob, for serving.
     func file(_ id: String) async throws -> OpenFile {
         try await run { blobs in
             let blob = try blobs.open(try BlobID(stored: id))
@@ -41,10 +41,10 @@ package struct BlobIOPool: Sendable {
         }
     }
 
-    /// The file of a small blob, as it is served: a cover or a sample, whose length is recorded nowhere. Its digest is compared when it is
-    /// first opened, and again when the file is another one.
+    /// The file of a small blob, for serving: a cover or a sample, whose length is not recorded. Its digest is verified when it
+    /// is first opened, and again if the file was replaced.
     ///
-    /// - Throws: `store.damaged` when the bytes are not those that the name stands for.
+    /// - Throws: `store.damaged` if the bytes do not match the blob's name.
     func soundFile(_ id: String) async throws -> OpenFile {
         try await run { [compared] blobs in
             let name = try BlobID(stored: id)

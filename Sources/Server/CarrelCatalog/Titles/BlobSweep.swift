@@ -6,12 +6,12 @@ import CarrelStore
 import CarrelThreads
 import Glibc
 
-/// Moves the blobs that nothing in the catalog uses to the trash: what replaced titles, other covers and killed processes leave behind.
-/// They are deleted a week later.
+/// Moves blobs that the catalog does not use to the trash: remains of replaced titles, replaced covers and killed processes. They
+/// are deleted a week later.
 ///
-/// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While a database that a restore
-/// replaced lies beside the restored one, all blobs stay: the older database cannot name what came after it. What it names moves back
-/// from the trash all the same.
+/// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While the database that a
+/// restore replaced is still next to the restored one, all blobs stay: the older database cannot name blobs that came after it.
+/// Blobs that it names still move back from the trash.
 package struct BlobSweep: Sendable {
     let database: any Database
     let blobs: any BlobStore
@@ -33,8 +33,8 @@ package struct BlobSweep: Sendable {
     ///
     /// - Parameter everything: also sweep more than a tenth of the store.
     /// - Returns: the number of blobs that were moved to the trash.
-    /// - Throws: ``ServerError`` `sweepRefused` when more than a tenth of the store, and more than a hundred blobs, are unused; nothing is
-    ///   moved or deleted then. What the database and the store throw.
+    /// - Throws: ``ServerError`` `sweepRefused` if more than a tenth of the store, and more than a hundred blobs, are unused;
+    ///   nothing is moved or deleted then. What the database and the store throw.
     @discardableResult
     package func run(everything: Bool = false) async throws -> Int {
         let now = clock.now

@@ -37,10 +37,10 @@ package protocol CatalogWriter<Made, Entry>: Sendable {
     /// Finds the entry of the same source, and updates its metadata.
     ///
     /// - Parameters:
-    ///   - sourceHash: of the source.
-    ///   - cover: the picture that takes the place of its cover.
-    /// - Returns: nil when the catalog has nothing of the source.
-    /// - Throws: when it cannot be written.
+    ///   - sourceHash: the source's hash.
+    ///   - cover: an image that replaces its cover.
+    /// - Returns: nil if the catalog has nothing of the source.
+    /// - Throws: an error if it cannot be written.
     func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Entry>?
 
     /// Adds the result to the catalog. Repeating it changes nothing.
@@ -49,7 +49,7 @@ package protocol CatalogWriter<Made, Entry>: Sendable {
     /// - Throws: if it cannot be written.
     func enter(_ made: Made) async throws -> Entered<Entry>
 
-    /// Removes what a failed ingest made, where nothing in the catalog uses it. In doubt it stays, and goes with a ``BlobSweep``.
+    /// Removes blobs of a failed ingest that the catalog does not use. In doubt they stay, until a ``BlobSweep``.
     func discard(_ blobs: Set<BlobID>) async
 }
 

@@ -22,7 +22,7 @@ extension JSONObject {
         return blob
     }
 
-    /// A whole number from 0 on.
+    /// A whole number from 0.
     package func length(_ name: String) throws(ServerError) -> Int64 {
         guard let count = try count(name) else { throw ServerError(.invalid, "\(name) is missing") }
         return Int64(count)

@@ -71,7 +71,7 @@ package enum TitleStore {
         try transaction.rows(ids).map { try $0.text(0) }
     }
 
-    /// Whether the title was inserted; false when its source is already in the catalog.
+    /// Whether the title was inserted; false if its source is already in the catalog.
     static func insert(
         _ title: Title,
         sourceHash: [UInt8],
@@ -90,8 +90,9 @@ package enum TitleStore {
         return try transaction.run(insert, values) == 1
     }
 
-    /// The `source_hash` of an edition's title. One content may be several products, so this column, which no engine but PostgreSQL
-    /// can relieve of its constraint, holds what is unique of itself; `content_hash` says what the content is.
+    /// The `source_hash` of an edition's title. One content may be several products, so this column, which no engine but
+    /// PostgreSQL can relieve of its constraint, contains a value that is unique by itself; `content_hash` identifies the
+    /// content.
     static func uniqueKey(of title: Title) -> [UInt8] { Array(title.id.utf8) }
 
     static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {

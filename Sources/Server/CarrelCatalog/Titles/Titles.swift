@@ -47,11 +47,11 @@ package struct Titles: Sendable {
     /// Adds the result of an ingest. A known source returns the existing title.
     ///
     /// - Parameters:
-    ///   - made: what the ingest made.
+    ///   - made: the result of the ingest.
     ///   - isStrict: whether a new title may not have another's ISBN.
-    ///   - actor: who does it.
+    ///   - actor: the actor for the audit log.
     /// - Returns: the title, whether it is new, and the ids of other titles that have its ISBN.
-    /// - Throws: ``ServerError`` `conflict` where `isStrict`.
+    /// - Throws: ``ServerError`` `conflict` if `isStrict`.
     package func add(
         _ made: IngestedTitle,
         isStrict: Bool = false,

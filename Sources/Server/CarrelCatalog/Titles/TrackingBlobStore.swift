@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelStore
 import CarrelThreads
 
-/// A blob store that remembers what it was given, so that an ingest that fails can take it back.
+/// A blob store that records new blobs, so that a failed ingest can remove them.
 final class TrackingBlobStore: BlobStore {
     private let blobs: any BlobStore
     private let finished = Locked<Set<BlobID>>([])

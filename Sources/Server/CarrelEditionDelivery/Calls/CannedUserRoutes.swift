@@ -7,9 +7,9 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/canned-users`: who they are, and whether the five calls do for them what they are there for.
+/// `/admin/v1/canned-users`: lists the canned users, and checks that the five calls behave as intended for them.
 struct CannedUserRoutes {
-    /// Nil where the configuration leaves the canned users out.
+    /// Nil if the configuration leaves the canned users out.
     let check: CannedUserCheck?
     let callers: RequestAuthenticator
 

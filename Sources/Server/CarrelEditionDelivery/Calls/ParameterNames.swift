@@ -13,7 +13,7 @@ package struct ParameterNames: Sendable, Equatable {
 
     package init() {}
 
-    /// Every list, with what it is of.
+    /// Every list of names, with its parameter.
     private var lists: [(of: String, names: [String])] {
         [
             ("user", user), ("password", password), ("token", token), ("product", product), ("device", device),

@@ -10,9 +10,9 @@ import CarrelSubscription
 import CarrelWebAPI
 import CarrelXML
 
-/// `POST /itunes_edition_credentials?productid=ID`: what apps ask that have no accounts. The body is what the store gave them; the
-/// answer is that of `edition_credentials`, or an error at the root with one of the numbers of the store's own validator, which
-/// no such call is made here.
+/// `POST /itunes_edition_credentials?productid=ID`: for apps without accounts. The body is the store's receipt; the response is
+/// an `edition_credentials` response, or an error at the root with a number of the store's own validator, which is not called
+/// here.
 struct ReceiptValidator {
     let source: ReceiptSource
     let service: SubscriptionService

@@ -103,7 +103,7 @@ struct SubscriptionRoutes {
         "Referrer-Policy": "no-referrer",
     ]
 
-    /// The same with the type of answers: most responses have these and no others.
+    /// The same with the media type of responses: most responses have exactly these fields.
     private static let fieldsOfAnswers: HTTPFields = {
         var fields = unstored
         fields["Content-Type"] = contentType
@@ -134,7 +134,7 @@ struct SubscriptionRoutes {
                 if refusesQuerySecrets {
                     throw HTTPError(
                         .badRequest,
-                        "subscription.secretInQuery",
+                        "subscription.secret-in-query",
                         "send tokens and passwords in a POST form: queries are logged"
                     )
                 }
@@ -151,6 +151,8 @@ struct SubscriptionRoutes {
             }
         } catch let error as SourceFailure {
             return error.problem.response(requestID: request.id)
+        } catch let error as RuleError {
+            return error.problem.response(requestID: request.id)
         } catch let error as HTTPError {
             return error.response(requestID: request.id)
         }
@@ -161,7 +163,7 @@ struct SubscriptionRoutes {
         return Parameters(form: form, query: request.query)
     }
 
-    /// A document with a comment behind it; another response as it is.
+    /// A document with a comment appended; another response unchanged.
     private static func ending(_ response: HTTPResponse, with comment: [UInt8]) -> HTTPResponse {
         guard response.headers["Content-Type"] == contentType else { return response }
         var response = response
@@ -195,7 +197,7 @@ struct SubscriptionRoutes {
         return Self.xml(answer.write())
     }
 
-    /// An answer in one piece where it is short, else as a stream.
+    /// A response in one piece if it is short, else as a stream.
     private func answer(_ status: SubscriptionStatus) -> HTTPResponse {
         let head = SubscriptionAnswer(
             SubscriptionAnswer.State(rawValue: status.state.rawValue) ?? .unknown,

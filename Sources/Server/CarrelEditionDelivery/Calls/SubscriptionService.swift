@@ -8,7 +8,7 @@ import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 
-/// The five calls of the authorisation service: query the sources in order, issue credentials, record decisions.
+/// The five calls of the authorization service: query the sources in order, issue credentials, record decisions.
 struct SubscriptionService: Sendable {
     let sources: EntitlementSources
     let credentials: CredentialKeyring
@@ -61,7 +61,7 @@ struct SubscriptionService: Sendable {
         }
     }
 
-    /// A token's answer; an empty second credential is one that we make.
+    /// The response with a token; an empty second credential is replaced by ours.
     private func answer(_ token: String, _ password: String?) -> SignInAnswer {
         .token(token, globalAuthPassword: password.map { $0.isEmpty ? feedPasswords.password(of: token) : $0 })
     }
@@ -83,7 +83,7 @@ struct SubscriptionService: Sendable {
     /// - Parameters:
     ///   - productID: the product.
     ///   - isCounted: whether grants carry the revocation serial; `decide` may then be called twice.
-    ///   - caller: for the audit log.
+    ///   - caller: the actor for the audit log.
     ///   - decide: decides on the product; on a second call, from the database.
     /// - Returns: the outcome.
     /// - Throws: errors of `decide` and the database.

@@ -9,17 +9,19 @@ package import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
 
-/// Editions' credentials as a running server gives them out and checks them: with secrets that change, and revocations that
-/// count within a second.
+/// Issues and checks editions' credentials on a running server, with rotating secrets, and with revocations that apply within a
+/// second.
 ///
 /// Both are in the database, under one serial that every change advances. They are read again when the cached state is 1 s old:
 /// when a genuine pair is presented, and by ``refresh()`` every second. So no forged pair causes a database read, and
 /// every process knows a new secret before it signs.
 package final class CredentialKeyring: Sendable {
-    /// How long cached secrets and revocations are valid.
+    /// The time for which cached secrets and revocations are valid.
     package static let life = Duration.seconds(1)
     /// From the making of a secret to its first signature.
     static let notice = Duration.seconds(5)
+    /// From the start of a later secret to the end of the last pair.
+    private static let held = EditionCredentials.longestLife + notice
 
     private struct Known: Sendable {
         var credentials: EditionCredentials
@@ -78,7 +80,7 @@ package final class CredentialKeyring: Sendable {
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: clock.now)
     }
 
-    /// Makes pairs of one moment.
+    /// Issues pairs with one state of secrets and revocations.
     package struct Issuer: Sendable {
         let credentials: EditionCredentials
         let serial: UInt32
@@ -90,14 +92,15 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    /// Checks the pair that came with a request for a product, which the route names.
+    /// Checks the pair in a request for the product of the route.
     ///
     /// - Parameters:
-    ///   - pair: what the client sent.
-    ///   - product: what the route says is asked for.
-    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
+    ///   - pair: the pair sent by the client.
+    ///   - product: the product of the route.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` recognizes it the next time; nil if there was
+    ///     none.
     /// - Returns: the verified pair; nil for a pair of the legacy scheme, which carries no data.
-    /// - Throws: ``EditionCredentials/Refusal``; the database's error when revocations cannot be read.
+    /// - Throws: ``EditionCredentials/Refusal``; the database's error if revocations cannot be read.
     @discardableResult
     package func verify(
         _ pair: EditionCredentials.Pair,
@@ -114,8 +117,7 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    /// Whether a field is known to carry a pair that opens a product. False where that has to be found out by
-    /// ``verify(_:product:from:)``.
+    /// Whether a field is known to contain a pair that opens a product. If false, call ``verify(_:product:from:)``.
     package func opens(_ authorization: String, product: String) -> Bool {
         let now = clock.now
         guard let found = verified[VerifiedCredentials.Key(authorization: authorization, product: product)],
@@ -166,8 +168,8 @@ package final class CredentialKeyring: Sendable {
         let now = clock.now
         let entry = actor.entry("credentials.revoke", on: revocation.subject, at: now, reason: revocation.kind)
         try await database.write { transaction in
-            if case .account(let id) = revocation, try AccountStore.account(id: id, in: transaction) == nil {
-                throw AccountAdministration.unknown
+            if case .account(let id) = revocation, try Accounts.find(id: id, in: transaction) == nil {
+                throw Account.unknown
             }
             try RevocationStore.revoke(revocation, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
@@ -180,11 +182,11 @@ package final class CredentialKeyring: Sendable {
     /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
     ///
     /// - Parameters:
-    ///   - atOnce: whether to delete every other secret, which revokes all issued pairs: in this process immediately, in others on the
-    ///     same database within a second.
+    ///   - atOnce: whether to delete every other secret, which revokes all issued pairs: in this process immediately, in others
+    ///     on the same database within a second.
     ///   - actor: the actor for the audit log.
     /// - Returns: the new secret's id and time.
-    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    /// - Throws: ``ServerError`` `conflict` if every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
@@ -193,7 +195,7 @@ package final class CredentialKeyring: Sendable {
         let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
         let made = try await database.write { transaction -> SigningSecret.Rotation in
             let known = try SigningSecret.all(.credential, master, in: transaction)
-            let dead = atOnce ? known : Self.dead(known, at: now)
+            let dead = atOnce ? known : SigningSecret.dead(known, after: Self.held, at: now)
             _ = try RevocationStore.advance(in: transaction)
             try AuditStore.append(entry, in: transaction)
             return try SigningSecret.replace(
@@ -209,13 +211,6 @@ package final class CredentialKeyring: Sendable {
         }
         try await refresh()
         return made
-    }
-
-    /// The secrets under which all pairs have expired: this long after a later secret began to sign.
-    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
-        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-        let held = EditionCredentials.longestLife + notice
-        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > held }.map(\.0)
     }
 
     // MARK: Keeping up
@@ -247,7 +242,7 @@ package final class CredentialKeyring: Sendable {
             fresh.revocations.add(change.revocations, upTo: change.serial, fresh.credentials)
         }
         return known.withLock { known in
-            // What was read before another's change does not replace what was read after it.
+            // A state read before another process's change does not replace a state read after it.
             if fresh.revocations.serial >= known.revocations.serial { known = fresh }
             return known
         }

@@ -37,7 +37,7 @@ struct CredentialRoutes {
         try object.allowOnly(["account", "product", "all"])
         switch (try object.string("account"), try object.string("product"), try object.flag("all")) {
         case (let name?, nil, nil):
-            guard let account = try await accounts.find(named: name) else { throw AccountAdministration.unknown }
+            guard let account = try await accounts.find(named: name) else { throw Account.unknown }
             return .account(account.id)
         case (nil, let product?, nil): return .product(product)
         case (nil, nil, true): return .all

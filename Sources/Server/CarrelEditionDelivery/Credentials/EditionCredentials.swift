@@ -8,8 +8,8 @@ import CarrelThreads
 
 /// User names and passwords that open one edition for a limited time, verifiable without a database.
 ///
-/// The user name carries when it ends, how many revocations there were before it, and the account as a keyed tag, by which it can be
-/// revoked: all of it encrypted, so that it reveals nothing
+/// The user name contains the expiry, the number of previous revocations, and the account as a keyed tag for revocation: all
+/// encrypted, so that it reveals nothing
 /// ([decision 23](../../../docs/decisions/0023-sealed-user-ids.md)). The password is an HMAC-SHA-256 of it and of the product.
 package struct EditionCredentials: Sendable {
     package struct Pair: Sendable, Equatable {
@@ -25,7 +25,7 @@ package struct EditionCredentials: Sendable {
     /// The contents of a verified pair.
     package struct Verified: Sendable, Equatable {
         package let expiresAt: Instant
-        /// The number of the last revocation before it was made; later ones may revoke it.
+        /// The number of the last revocation before issue; later revocations may apply.
         package let serial: UInt32
         /// Whom it was made for; see ``tags(of:)``.
         package let tag: UInt64
@@ -70,7 +70,7 @@ package struct EditionCredentials: Sendable {
         private var bytes: [UInt8] = []
 
         mutating func take() -> [UInt8] {
-            // The most that one system call gives, in whole nonces.
+            // The maximum of one system call, in whole nonces.
             if bytes.isEmpty { bytes = Random.bytes(252) }
             let nonce = Array(bytes[(bytes.count - 12)...])
             bytes.removeLast(12)
@@ -95,10 +95,10 @@ package struct EditionCredentials: Sendable {
         keys = Dictionary(secrets.map { ($0.id, Keys($0.secret)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Makes a pair that opens a product for a time, to the second, and that is revoked with its account.
+    /// Issues a pair that opens a product until a time, in seconds, and that is revoked with its account.
     ///
     /// - Parameters:
-    ///   - product: what it opens.
+    ///   - product: the product that it opens.
     ///   - account: the account.
     ///   - serial: the number of the last revocation, read no later than the account's entitlement to the product.
     ///   - now: the time of issue.
@@ -149,7 +149,7 @@ package struct EditionCredentials: Sendable {
 
     /// Verifies a pair, except for revocation. Needs no database, and takes the same time for wrong and right passwords.
     ///
-    /// The product is what the route says is asked for, never what the client says it is.
+    /// The product must come from the route, never from the client's credentials.
     package func verify(
         _ pair: Pair,
         product: String,

@@ -3,8 +3,8 @@
 package import CarrelCrypto
 import CarrelBytes
 
-/// Second credentials for feeds: with a session's token as the user name, and worth nothing without it, so that their secret
-/// never changes (Pugpig security interface, `global_auth_password`).
+/// Second credentials for feeds: with a session's token as the user name, and worthless without it, so that their secret never
+/// changes (Pugpig security interface, `global_auth_password`).
 package struct FeedPasswords: Sendable {
     private let key: HMACSHA256
 

@@ -4,7 +4,7 @@ import CarrelAccounts
 
 /// The revocations up to a number, as they bear on credentials.
 struct Revocations: Sendable {
-    /// The number of the last one.
+    /// The number of the last revocation.
     private(set) var serial: UInt32 = 0
     private var all: UInt32 = 0
     private var products: [String: UInt32] = [:]
@@ -12,7 +12,7 @@ struct Revocations: Sendable {
     /// The accounts by the tags that credentials carry.
     private var tags: [UInt64: UInt32] = [:]
 
-    /// Adds what came since, up to a number.
+    /// Adds later revocations, up to a number.
     mutating func add(_ later: [Revocation.Numbered], upTo serial: UInt32, _ credentials: EditionCredentials) {
         for (revocation, number) in later {
             switch revocation {

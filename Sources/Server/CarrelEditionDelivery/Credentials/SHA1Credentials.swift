@@ -25,7 +25,7 @@ package struct SHA1Credentials: Sendable {
             && !pair.userID.utf8.contains(UInt8(ascii: ":"))
     }
 
-    /// Whether the pair opens the product; never one with a colon in its id.
+    /// Whether the pair opens the product; never a product with a colon in its id.
     func accepts(_ pair: EditionCredentials.Pair, product: String, at now: Instant) -> Bool {
         guard until.map({ now < $0 }) ?? true, !product.isEmpty, !product.utf8.contains(UInt8(ascii: ":")), couldBe(pair),
             let given = Hex.decode(pair.password)

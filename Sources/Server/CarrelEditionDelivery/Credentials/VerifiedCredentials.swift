@@ -3,9 +3,8 @@
 import CarrelBytes
 import CarrelThreads
 
-/// Pairs that were found genuine lately, by the field that carried them and the product that it was for, so that one reader's next
-/// request takes no more than a look. What is forged is never among them; whether a pair has ended or was revoked is asked each
-/// time.
+/// A cache of recently verified pairs, by their header field and product, so that a reader's next request only needs a lookup.
+/// Forged pairs are never cached; expiry and revocation are checked each time.
 final class VerifiedCredentials: Sendable {
     struct Key: Hashable, Sendable {
         let authorization: String
@@ -14,7 +13,7 @@ final class VerifiedCredentials: Sendable {
 
     struct Found: Sendable {
         let verified: EditionCredentials.Verified
-        /// Which secrets said so: the number at which they were read.
+        /// The serial of the secrets that verified the pair.
         let generation: UInt32
     }
 

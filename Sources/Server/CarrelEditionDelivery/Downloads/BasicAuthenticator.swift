@@ -8,10 +8,10 @@ import CarrelStore
 import CarrelThreads
 import CarrelWebAPI
 
-/// Names and passwords that come with every request, as readers of feeds send them.
+/// Authenticates names and passwords sent with every request, like feed readers do.
 ///
-/// The first time costs what a sign-in costs, and is throttled as one. After that the same pair is known for ten minutes, as long
-/// as the account's password is the one that it was.
+/// The first request costs as much as a sign-in, and is throttled like one. After that the pair is cached for ten minutes, while
+/// the account's password is unchanged.
 final class BasicAuthenticator: Sendable {
     private struct Known: Sendable {
         let passwordHash: String
@@ -33,12 +33,12 @@ final class BasicAuthenticator: Sendable {
         self.check = check
     }
 
-    /// The account that the request's name and password sign in; nil when they do not, or came too often.
+    /// The account that the request's name and password sign in; nil if they do not, or came too often.
     func account(_ request: HTTPRequest) async throws -> Account? {
         guard let (user, password) = request.basicCredentialsAtFirstColon else { return nil }
         let key = fingerprint.authenticate(Array("\(user.utf8.count):\(user):\(password)".utf8).rawSpan)
         let now = clock.now
-        if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Accounts.checkedName(user),
+        if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Account.checkedName(user),
             let record = try await database.readBriefly({ try AccountStore.signInRecord(named: name, in: $0) }),
             record.password == known.passwordHash
         {

@@ -7,7 +7,7 @@ import CarrelWebAPI
 
 /// Searches of the catalog, which share one queue: a network may have an eighth of it, so that no client fills it alone.
 package final class CatalogSearches: Sendable {
-    /// Searches of one network that run or wait.
+    /// The limit of running and waiting searches of one network.
     static let networkLimit = max(1, SearchQueue.limit / 8)
 
     private let database: any Database
@@ -19,9 +19,9 @@ package final class CatalogSearches: Sendable {
 
     /// Runs a search for the client whose request is being answered.
     ///
-    /// - Parameter body: looks at many rows.
+    /// - Parameter body: the query over many rows.
     /// - Returns: what `body` returns.
-    /// - Throws: `store.busy` when too many searches wait, or too many of this network; what `body` throws.
+    /// - Throws: `store.busy` if too many searches wait, or too many of this network; errors of `body`.
     package func run<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         guard let network = ClientNetwork.current else { return try await database.search(body) }
         let hasRoom = networks.withLock { networks in

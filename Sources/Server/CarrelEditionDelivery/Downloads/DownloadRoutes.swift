@@ -59,7 +59,7 @@ struct DownloadRoutes {
         response.headers["X-Pugpig-Status"] = "published"
     }
 
-    /// The same whatever was wrong.
+    /// The refusal, equal for every reason.
     func refusal(_ request: HTTPRequest, _ productID: String, _ style: RefusalStyle) -> HTTPResponse {
         var response: HTTPResponse
         switch style {

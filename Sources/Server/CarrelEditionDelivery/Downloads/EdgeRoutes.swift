@@ -6,9 +6,9 @@ import CarrelHTTP
 import CarrelStore
 import CarrelWebAPI
 
-/// `/edge/v1/authorize`: whether a cache in front may give away what it keeps (docs/edge-nginx.md).
+/// `/edge/v1/authorize`: whether an edge cache may serve a cached file (docs/edge-nginx.md).
 ///
-/// The response reveals no more than a download would, so it needs no authentication. The product is that of the address which
+/// The response reveals no more than a download would, so it needs no authentication. The product is taken from the address that
 /// the edge received, parsed as strictly as a request's own.
 struct EdgeRoutes {
     let downloads: EditionDownloads

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 import CarrelCatalog
-package import CarrelHTTP
+import CarrelHTTP
 package import CarrelHome
 import CarrelStore
 import CarrelSubscription
-import CarrelWebAPI
+package import CarrelWebAPI
 import CarrelWorks
 
 /// Downloads of editions: resources, the package of all, the manifest that apps read first, the cover.
@@ -26,7 +26,7 @@ package struct EditionDownloads: Sendable {
         case redirect(String)
     }
 
-    /// An item and what it needs.
+    /// An item and its required entitlement.
     struct Found: Sendable {
         let opened: OpenEditionCache.Opened
         let item: Item
@@ -46,11 +46,11 @@ package struct EditionDownloads: Sendable {
         for _ in 0..<3 {
             do { return try await findOnce(productID, path) } catch is OpenEditionCache.Changed { continue }
         }
-        throw HTTPError(
-            .serviceUnavailable,
+        throw RuleError(
+            .unavailable,
             "edition.changing",
             "the edition is being updated: retry in 1 s",
-            headers: ["Retry-After": "1"]
+            retryAfter: 1
         )
     }
 
@@ -166,6 +166,6 @@ package struct EditionDownloads: Sendable {
         return headers
     }
 
-    package static let gone = HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
+    package static let gone = RuleError(.gone, "edition.withdrawn", "this edition was withdrawn")
     package static let missing = ServerError(.notFound, "there is no such edition, or no resource at this path")
 }

@@ -2,7 +2,7 @@
 
 /// The response to a download that is not allowed.
 package enum RefusalStyle: String, Sendable, CaseIterable {
-    /// 403 without a challenge: apps that ask for credentials elsewhere show no password box of their own.
+    /// 403 without a challenge: apps that get credentials elsewhere show no password dialog.
     case forbidden
     /// 401 with the authentication document (Authentication for OPDS 1.0): readers ask for name and password.
     case challenge
@@ -16,7 +16,7 @@ package struct EditionSettings: Sendable {
     package var opdsRefusal = RefusalStyle.challenge
     /// Whether feeds are for those only who sign in.
     package var feedsNeedSignIn = false
-    /// Whether answers say what they need in `X-Pugpig-Entitlement` too.
+    /// Whether responses also name the required entitlement in `X-Pugpig-Entitlement`.
     package var saysPugpigEntitlement = false
     /// Title of the catalog in feeds.
     package var catalogTitle = "Carrel"

@@ -32,12 +32,12 @@ package struct EditionShelf: Sendable {
     /// A page of a reader's shelf.
     ///
     /// - Parameters:
-    ///   - reader: who reads.
-    ///   - number: the page, from 1 on; it is empty behind the last one.
+    ///   - reader: the reader.
+    ///   - number: the page, from 1; pages after the last are empty.
     ///   - size: editions on a page.
-    ///   - words: leaves out what does not have them all; nil leaves out nothing.
-    /// - Returns: nil if no source knows the reader any longer.
-    /// - Throws: the database's error, or that of an unreachable source.
+    ///   - words: only editions that contain all these words; nil: all editions.
+    /// - Returns: nil if no source knows the reader anymore.
+    /// - Throws: the database's error, or an unreachable source's.
     package func page(
         of reader: ReaderEntitlement.Reader,
         _ number: Int,

@@ -57,8 +57,8 @@ package struct ReaderEntitlement: Sendable {
 
     // MARK: Feeds
 
-    /// The reader of a feed request: by Basic credentials as for a product, by a token with the second credential issued with
-    /// it, or by a session; nil without any.
+    /// The reader of a feed request: by Basic credentials as for a product, by a token with the second credential issued with it,
+    /// or by a session; nil without credentials.
     package func reader(ofFeed request: HTTPRequest) async throws -> Reader? {
         guard let (user, password) = request.basicCredentials else {
             return try await callers.readerIfAny(request).map { .account($0) }

@@ -63,7 +63,7 @@ struct ReceiptRoutes {
         do {
             try await receipts.notify(try object.requiredString("signedPayload"), requestID: request.id)
         } catch let error as ReceiptError {
-            throw HTTPError(.forbidden, error.code.description, error.description)
+            throw HTTPError(.forbidden, .init(error.code), error.description)
         }
         return .empty(.noContent)
     }

@@ -4,7 +4,7 @@ package import CarrelReceipts
 
 /// Settings of app-store purchases.
 package struct ReceiptSettings: Sendable {
-    /// Nil where no store is configured: nothing that a store signs counts then.
+    /// Nil if no store is configured: nothing that a store signs counts then.
     package var verifier: TransactionVerifier?
     package var products = StoreProducts()
 

@@ -18,13 +18,10 @@ package struct ReceiptSource: EntitlementSource {
     package let receipts: Receipts
     let products: ProductCatalogCache
 
-    /// Marks credentials of who has no account.
-    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
-
     /// The most transactions in one token.
     static let maxCount = 20
 
-    /// The signed texts in a token or a body; empty when there is something else in it.
+    /// The signed texts in a token or a body; empty if there is something else in it.
     package static func texts(in text: String) -> [String] {
         let texts = text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
         guard texts.count <= maxCount, texts.allSatisfy(isSigned) else { return [] }
@@ -70,13 +67,13 @@ package struct ReceiptSource: EntitlementSource {
         return try await decision(on: productID, holdings)
     }
 
-    /// The combined transactions of one account, or those of one purchase without an account.
+    /// The combined transactions of one account, or of one purchase without an account.
     package struct EntitlementSnapshot: Sendable {
         /// Tag of issued credentials, so that they end with the purchase.
         let tag: String
         let isSuspended: Bool
         fileprivate(set) var subscriptions: [Subscription] = []
-        /// The products that were bought one by one.
+        /// The products bought individually.
         package fileprivate(set) var purchases: [Purchase] = []
 
         fileprivate var entitlement: Entitlement {
@@ -84,7 +81,8 @@ package struct ReceiptSource: EntitlementSource {
         }
     }
 
-    /// The word of the first that grants the product, each for itself; where none does, why the one that comes nearest does not.
+    /// The decision of the first transaction that grants the product, each by itself; if none does, the reason of the closest
+    /// one.
     package func decision(on productID: String, _ holdings: [EntitlementSnapshot]) async throws -> SourceDecision {
         let (products, now) = (try await products.current(), receipts.clock.now)
         func rank(_ one: EntitlementSnapshot) -> Int {
@@ -114,11 +112,11 @@ package struct ReceiptSource: EntitlementSource {
         return try await receipts.database.readBriefly { transaction in
             var (found, isKnown): ([EntitlementSnapshot], Bool) = ([], false)
             for one in said {
-                // A refund that the store told us of later than it signed this.
+                // A refund that the store reported after it signed this.
                 let known = try ReceiptStore.known(one, in: transaction)
                 let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
                 let owner = try ReceiptStore.owner(of: one, in: transaction)
-                let tag = owner?.id ?? Self.tag(of: one)
+                let tag = owner?.id ?? Receipts.tag(of: one)
                 let index = found.firstIndex { $0.tag == tag } ?? found.endIndex
                 if index == found.endIndex {
                     found.append(EntitlementSnapshot(tag: tag, isSuspended: owner?.isSuspended ?? false))

@@ -8,7 +8,7 @@ import CarrelReceipts
 package import CarrelStore
 import CarrelSubscription
 
-/// The SQL of purchases in app stores: whose they are, what the store said last, and the subscriptions and purchases that follow.
+/// The SQL of purchases in app stores: their accounts, the store's last state, and the resulting subscriptions and purchases.
 package enum ReceiptStore {
     static let claim = SQL(
         """
@@ -26,7 +26,7 @@ package enum ReceiptStore {
     static let release = SQL(
         "DELETE FROM store_purchases WHERE environment = $1 AND original_id = $2 AND account_id = $3"
     )
-    /// Keeps the transaction signed last; earlier ones change nothing.
+    /// Keeps the transaction signed last; earlier transactions change nothing.
     static let keep = SQL(
         """
         INSERT INTO store_transactions (environment, transaction_id, original_id, bundle_id, product_id, kind, purchased_at,
@@ -73,7 +73,7 @@ package enum ReceiptStore {
 
     // MARK: Whose they are
 
-    /// Assigns a purchase to an account, unless it belongs to one.
+    /// Assigns a purchase to an account, unless it already belongs to one.
     ///
     /// - Returns: whether it belongs to the account, and whether this call assigned it.
     static func claim(
@@ -87,7 +87,7 @@ package enum ReceiptStore {
         return (try owner(of: purchase, in: transaction)?.id == account, false)
     }
 
-    /// The account that has a purchase; nil when none has.
+    /// The account that has a purchase; nil if none has.
     static func owner(of purchase: StoreTransaction, in transaction: any Transaction) throws -> Account? {
         try transaction.row(owner, [.text(purchase.environment.rawValue), .text(purchase.originalID)]).map {
             Account(id: try $0.text(0), name: try $0.text(1), isSuspended: try $0.integerIfPresent(2) != nil)

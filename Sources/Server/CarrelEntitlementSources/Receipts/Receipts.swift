@@ -4,14 +4,13 @@ package import CarrelAccounts
 package import CarrelAudit
 package import CarrelBytes
 import CarrelEntitlements
-import CarrelHTTP
 package import CarrelHome
 package import CarrelReceipts
 package import CarrelStore
 package import CarrelThreads
 import CarrelWebAPI
 
-/// Purchases in an app store: what the store signed is checked, given to the account that brought it first, and turned into
+/// Purchases in an app store: signed transactions are verified, assigned to the first account that presents them, and turned into
 /// subscriptions and purchases. Every change is in the audit log.
 package struct Receipts: Sendable {
     let database: any Database
@@ -28,12 +27,15 @@ package struct Receipts: Sendable {
         self.lifecycle = lifecycle
     }
 
+    /// The tag of credentials of a purchase without an account.
+    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
+
     /// Maximum number of transactions per request.
     static let maxCount = 100
 
     /// The outcome of one signed transaction.
     package enum Outcome: Sendable, Equatable {
-        /// The account has it now; the grant is nil when the store has taken it back.
+        /// The account has it now; the grant is nil if the store has taken it back.
         case taken(StoreTransaction, StoreProducts.Grant?)
         case refused(ReceiptError)
     }
@@ -58,7 +60,7 @@ package struct Receipts: Sendable {
         }
     }
 
-    /// Checks an app's receipt (PKCS #7): what was bought in the app, or the one reason why none of it counts.
+    /// Checks an app's receipt (PKCS #7): the purchases in the app, or the reason why none counts.
     package func check(receipt bytes: [UInt8]) async throws -> [Checked] {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
@@ -78,11 +80,11 @@ package struct Receipts: Sendable {
         do {
             return try await threads.runUnlessCancelled(check)
         } catch is QueueFull {
-            throw HTTPError(
-                .serviceUnavailable,
+            throw RuleError(
+                .unavailable,
                 "receipts.busy",
                 "too many receipts are being checked: try again",
-                headers: ["Retry-After": "5"]
+                retryAfter: 5
             )
         }
     }
@@ -143,7 +145,7 @@ package struct Receipts: Sendable {
         return .taken(last, try? settings.products.grant(of: last))
     }
 
-    /// Why a grant cannot be made; nil when it can.
+    /// The reason why a grant is impossible; nil if it is possible.
     func problem(with grant: StoreProducts.Grant?, in transaction: any Transaction) throws -> ReceiptError? {
         guard case .plan(let name) = grant?.thing, try SubscriptionStore.plan(named: name, in: transaction) == nil else {
             return nil
@@ -173,7 +175,7 @@ package struct Receipts: Sendable {
 
     /// Processes a notification of the store: renewal, refund, upgrade.
     ///
-    /// - Throws: `ReceiptError` for what is not the store's word, or not for us.
+    /// - Throws: `ReceiptError` for a notification that is not signed by the store, or not for this app.
     func notify(_ text: String, requestID: String) async throws {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
@@ -187,9 +189,9 @@ package struct Receipts: Sendable {
             if let owner { try apply(said, news, to: owner.id, by: actor, at: now, changes, in: transaction) }
             // Who has no account was given credentials without our having heard of the purchase.
             if said.revokedAt != nil || said.isUpgraded {
-                try RevocationStore.revoke(.account(ReceiptSource.tag(of: said)), at: now, in: transaction)
+                try RevocationStore.revoke(.account(Self.tag(of: said)), at: now, in: transaction)
             }
-            let subject = owner?.id ?? ReceiptSource.tag(of: said)
+            let subject = owner?.id ?? Self.tag(of: said)
             try AuditStore.append(actor.entry("receipt.change", on: subject, at: now, reason: notification.type), in: transaction)
         }
     }

@@ -42,7 +42,7 @@ final class LastKnownGoodStore: Sendable {
     }
 
     /// Records a sign-in and its account, with the name as a keyed hash.
-    func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
+    func signedIn(_ name: String, token: String, _ audit: (String) -> AuditEntry) async throws {
         let subject = subject(named: name)
         let (hash, now, entry) = (hash(of: token), clock.now, audit(subject))
         try await database.write { [source] transaction in
@@ -52,7 +52,7 @@ final class LastKnownGoodStore: Sendable {
     }
 
     /// A token got a successor, which is the same account's. The old one stays what it is until the system says otherwise.
-    func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> Audit.Entry) async throws
+    func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> AuditEntry) async throws
     {
         let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, entry) = (hash(of: fresh), clock.now, audit(subject))
@@ -69,7 +69,7 @@ final class LastKnownGoodStore: Sendable {
         try await database.write { try UpstreamStore.setState(state, of: hash, in: $0) }
     }
 
-    /// The system told what the token's account has.
+    /// Records the system's statement about a token's account.
     func told(_ answer: SubscriptionAnswer, of token: String, _ known: UpstreamStore.Record?) async throws {
         switch answer.state {
         case .unknown: return
@@ -142,7 +142,7 @@ final class LastKnownGoodStore: Sendable {
 
     private func isFresh(_ confirmed: Instant, _ now: Instant) -> Bool { now - confirmed < step && confirmed <= now }
 
-    /// A product's id, if it is one that a database can hold.
+    /// A product's id, if a database can store it.
     private static func kept(_ product: String) -> String? {
         !product.isEmpty && product.utf8.count <= maxProductBytes && !product.utf8.contains(0) ? product : nil
     }

@@ -55,7 +55,7 @@ package struct UpstreamCheck: Sendable {
     /// Makes the calls for an unknown user, then for the subscriber, who is signed out again.
     package func run(_ subscriber: Subscriber? = nil) async -> [Finding] {
         var findings = await aboutNobody()
-        // Who does not answer is not asked any more: the subscriber's password is worth more than another timeout.
+        // A system that does not respond gets no further requests: they would only add timeouts.
         if let subscriber, findings.contains(where: { $0.verdict != .failed }) { findings += await about(subscriber) }
         return findings
     }
@@ -123,7 +123,7 @@ package struct UpstreamCheck: Sendable {
         }
     }
 
-    // MARK: What answers are worth
+    // MARK: Judging responses
 
     private static func told(
         _ answer: SignInAnswer,

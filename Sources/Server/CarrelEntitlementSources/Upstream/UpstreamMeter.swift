@@ -4,6 +4,15 @@ import CarrelMetrics
 
 /// Metrics of a source's system.
 struct UpstreamMeter: Sendable {
+    /// The five calls.
+    enum Call: String, CaseIterable {
+        case signIn = "sign_in"
+        case renew = "renew_token"
+        case verify = "verify_subscription"
+        case credentials = "edition_credentials"
+        case signOut = "sign_out"
+    }
+
     enum Outcome: String, CaseIterable { case answered, failed, shed }
 
     private let metrics: MetricsRegistry
@@ -26,7 +35,7 @@ struct UpstreamMeter: Sendable {
         ) { isOpen() ? 1 : 0 }
     }
 
-    func count(_ call: UpstreamSource.Call, _ outcome: Outcome) {
+    func count(_ call: Call, _ outcome: Outcome) {
         metrics.counter(
             "carrel_upstream_calls_total",
             "Calls to upstream systems, by result; shed ones were not sent.",
@@ -37,7 +46,7 @@ struct UpstreamMeter: Sendable {
     func observe(_ duration: Duration) { latency.observe(duration) }
 
     /// Counts an answer that was given without asking.
-    func countStandIn(_ policy: String, _ call: UpstreamSource.Call) {
+    func countStandIn(_ policy: String, _ call: Call) {
         metrics.counter(
             "carrel_upstream_standins_total",
             "Responses under the fail policy while an upstream system was unreachable.",

@@ -17,10 +17,10 @@ struct UpstreamReaders: Sendable {
     /// Exports the cached data about a reader, and records it in the audit log.
     ///
     /// - Parameters:
-    ///   - name: what they sign in with.
+    ///   - name: the reader's sign-in name.
     ///   - actor: the recipient, for the audit log.
     /// - Returns: an item for each system with data.
-    /// - Throws: when the database is unreachable.
+    /// - Throws: the database's error.
     func export(named name: String, by actor: AuditActor) async throws -> [JSON] {
         let now = clock.now
         return try await database.write { [subjects] transaction in
@@ -35,10 +35,10 @@ struct UpstreamReaders: Sendable {
     /// Deletes the cached data about a reader.
     ///
     /// - Parameters:
-    ///   - name: what they sign in with.
+    ///   - name: the reader's sign-in name.
     ///   - actor: the actor for the audit log.
     /// - Returns: the number of systems whose data was deleted.
-    /// - Throws: when the database is unreachable.
+    /// - Throws: the database's error.
     func forget(named name: String, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         let count = try await database.write { [subjects] transaction in

@@ -23,11 +23,11 @@ package struct UpstreamSettings: Sendable {
     package var policy = FailPolicy.closed
     /// Timeout of one call.
     package var timeout = Duration.seconds(5)
-    /// Networks of its addresses; empty: any public one, or this machine if its address names it.
+    /// Networks of its addresses; empty: any public address, or this machine if its address names it.
     package var networks: [AddressRange] = []
     /// A PEM file of the authorities to trust instead of the system's.
     package var certificateAuthorities: String?
-    /// Maximum number of concurrent calls; further ones fail.
+    /// Maximum number of concurrent calls; further calls fail.
     package var concurrency = 128
     package var breaker = CircuitBreaker.Limits()
 
@@ -36,9 +36,9 @@ package struct UpstreamSettings: Sendable {
         self.transport = transport
     }
 
-    /// The system, with a client of its own, so that no other source waits for its connections.
+    /// Creates the system with a separate client, so that no other source waits for its connections.
     ///
-    /// - Throws: `upstream.address` for an address that cannot be used.
+    /// - Throws: `upstream.address` for an unusable address.
     func system() throws(UpstreamError) -> any UpstreamSystem {
         let client = HTTPClient(
             configuration: HTTPClientConfiguration(

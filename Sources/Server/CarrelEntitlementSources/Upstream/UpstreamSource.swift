@@ -20,14 +20,6 @@ import CarrelWebAPI
 /// While it is unreachable, its ``FailPolicy`` decides; the default grants nothing. A circuit breaker suspends calls to
 /// a system that is down, and the number of concurrent calls is limited, so that no other source has to wait for it.
 package final class UpstreamSource: EntitlementSource {
-    enum Call: String, CaseIterable {
-        case signIn = "sign_in"
-        case renew = "renew_token"
-        case verify = "verify_subscription"
-        case credentials = "edition_credentials"
-        case signOut = "sign_out"
-    }
-
     let name: String
     let countsAttempts = true
     private let system: any UpstreamSystem
@@ -97,7 +89,7 @@ package final class UpstreamSource: EntitlementSource {
     ///   - body: sends the call.
     /// - Returns: the response.
     private func ask<Answer: Sendable>(
-        _ call: Call,
+        _ call: UpstreamMeter.Call,
         isConfirmed: Bool,
         _ body: @escaping @Sendable (any UpstreamSystem) async throws(UpstreamError) -> Answer
     ) async -> Result<Answer, UpstreamError> {
@@ -131,7 +123,7 @@ package final class UpstreamSource: EntitlementSource {
         _ admission: CircuitBreaker.Admission,
         _ slot: UpstreamSlots.Slot,
         _ result: Result<Void, UpstreamError>,
-        _ call: Call
+        _ call: UpstreamMeter.Call
     ) async {
         let outcome: CircuitBreaker.Outcome
         switch result {
@@ -181,7 +173,7 @@ package final class UpstreamSource: EntitlementSource {
     }
 
     /// Records the state of the system in the audit log. A failure to record does not fail the request.
-    private func note(_ action: String, _ outcome: Audit.Entry.Outcome) async {
+    private func note(_ action: String, _ outcome: AuditEntry.Outcome) async {
         let entry = AuditActor(AuditActor.server).entry(action, on: name, at: clock.now, outcome: outcome)
         try? await database.write { try AuditStore.append(entry, in: $0) }
     }
@@ -236,8 +228,8 @@ package final class UpstreamSource: EntitlementSource {
     private func knownDevice(_ device: [UInt8]?, of name: String) async throws -> [UInt8]? {
         guard let device else { return nil }
         return try await database.readBriefly { [throttle] transaction in
-            let account = try (try? Accounts.checkedName(name)).flatMap {
-                try AccountStore.account(named: $0, in: transaction)?.id
+            let account = try (try? Account.checkedName(name)).flatMap {
+                try Accounts.find(named: $0, in: transaction)?.id
             }
             return try throttle.knownDevice(device, of: name, account: account, in: transaction)
         }
@@ -379,6 +371,6 @@ extension SubscriptionStatus {
 }
 
 extension UpstreamError {
-    /// A question that was not asked.
+    /// A request that was not sent.
     fileprivate static let shed = UpstreamError(.unreachable, "calls to the upstream system are suspended for the moment")
 }

@@ -78,20 +78,20 @@ package enum UpstreamStore {
     struct Record: Sendable {
         /// Names the account without saying whose it is.
         let subject: String
-        /// Without a grant, unless one was asked for.
+        /// The stored statement; without a grant, unless a product was named.
         var memory: FailPolicy.Memory
         /// The last answer about the subscription, if it was good, and when it came.
         var answer: (bytes: [UInt8], at: Instant)?
     }
 
-    /// The record of a token, with the grant of a product where one is named; nil for a token that was never seen.
+    /// The record of a token, with the grant of a product if named; nil for an unknown token.
     static func record(_ hash: [UInt8], product: String? = nil, in transaction: any Transaction) throws -> Record? {
         guard let row = try transaction.row(token, [.blob(hash)]) else { return nil }
         let memory = try memory(of: try row.text(1), confirmedAt: try row.instant(2))
         return try record(of: try row.text(0), memory, product, in: transaction)
     }
 
-    /// The record of an account by its newest token; nil for an account that never had one.
+    /// The record of an account by its newest token; nil for an account without a token.
     static func record(ofAccount subject: String, product: String?, in transaction: any Transaction) throws -> Record? {
         guard let row = try transaction.row(newestToken, [.text(subject)]) else { return nil }
         return try record(of: subject, try memory(of: try row.text(0), confirmedAt: try row.instant(1)), product, in: transaction)

@@ -10,7 +10,7 @@ package import CarrelStore
 package struct UpstreamSubjects: Sendable {
     private let fingerprint: HMACSHA256
 
-    /// - Parameter secret: what is stored of tokens and names is their HMAC under it, of 32 bytes.
+    /// - Parameter secret: the key of 32 bytes for the HMACs of tokens and names, which are stored instead of them.
     init(secret: Secret) {
         fingerprint = HMACSHA256(key: secret)
     }

@@ -3,9 +3,9 @@
 import CarrelStore
 
 extension Schema {
-    /// Searches by actor or subject read only matching rows. Most entries are issued credentials, with a product as subject:
-    /// with a thousand products each entry would change another page of the index of subjects, so it leaves them out. The
-    /// index of unsealed entries contains those of one second.
+    /// Searches by actor or subject read only matching rows. Most entries are issued credentials, with a product as subject: with
+    /// a thousand products each entry would change another page of the index of subjects, so it leaves them out. The index of
+    /// unsealed entries contains about one second of entries.
     static let auditIndexes = Migration(
         version: 12,
         name: "indexes of the audit log",

@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// A repeated request is recognized by the client's number. What it asked for is kept too, because an end moves later.
+    /// A repeated request is recognized by the client's number. The request is stored too, because an end changes later.
     static let clientNumbers = Migration(
         version: 16,
         name: "the numbers that clients gave to subscriptions and purchases",

@@ -3,8 +3,8 @@
 import CarrelStore
 
 extension Schema {
-    /// One content may be several products, and SQLite cannot take the constraint off `source_hash`: lookups go by `content_hash`, and
-    /// `source_hash` holds a key that is unique anyway (``TitleStore/uniqueKey(of:)``). Of pages that were taken before, no time is known.
+    /// A content may be several products, and SQLite cannot take the constraint off `source_hash`: lookups use `content_hash`,
+    /// and `source_hash` holds a key that is unique anyway (``TitleStore/uniqueKey(of:)``). Pages ingested before have no time.
     static let contents = Migration(
         version: 22,
         name: "contents of several products, when pages changed",

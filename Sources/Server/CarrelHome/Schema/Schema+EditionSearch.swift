@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// `SearchGrams` makes and documents the terms of the index; `EditionIndex` fills it beside the requests.
+    /// `SearchGrams` creates and documents the terms of the index; `EditionIndex` fills it in the background.
     static let editionSearch = Migration(
         version: 19,
         name: "the index of the catalog",

@@ -16,7 +16,7 @@ extension Schema {
             ),
             SQL("CREATE INDEX guests_by_site ON guests (site, created_at, player_id)"),
             SQL("CREATE INDEX guests_by_end ON guests (expires_at, site)"),
-            // the time of its first license; nil for a player that never got one
+            // the time of its first license; nil without a license
             SQL("ALTER TABLE players ADD COLUMN licensed_at BIGINT"),
             SQL(
                 """

@@ -8,7 +8,7 @@ extension Schema {
         version: 30,
         name: "ends of players, licenses and rentals",
         statements: [
-            // the end of the last license that the player's store keeps; nil without one
+            // the end of the last license that the player's store keeps; nil without a license
             SQL("ALTER TABLE players ADD COLUMN licensed_until BIGINT"),
             // 1: serial numbers, licenses, keys; 2: players too
             SQL("ALTER TABLE players ADD COLUMN list_version BIGINT NOT NULL DEFAULT 1"),

@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// Licenses of players, the tokens they were redeemed with, and content keys that are not those of orders.
+    /// Licenses of players, the tokens they were redeemed with, and content keys that do not belong to orders.
     static let licenses = Migration(
         version: 26,
         name: "licenses, tokens and content keys",

@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// A repeated request is recognised by what the first one said: the title that an ISBN means changes with the catalog.
+    /// A repeated request is recognized by the first request's ISBN: the title of an ISBN changes with the catalog.
     static let orderISBNs = Migration(
         version: 14,
         name: "the ISBNs that orders were placed by",

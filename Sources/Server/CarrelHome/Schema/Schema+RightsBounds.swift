@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// The ends of licenses and of what is revoked, what became of redemptions, and larger networks of codes.
+    /// The ends of licenses and of revocations, the outcomes of redemptions, and larger networks of codes.
     static let rightsBounds = Migration(
         version: 29,
         name: "ends of revoked rights, licenses and redemptions",
@@ -11,7 +11,7 @@ extension Schema {
             SQL("ALTER TABLE revoked_rights ADD COLUMN until BIGINT"),
             SQL("CREATE INDEX revoked_rights_by_end ON revoked_rights (until)"),
             SQL("CREATE INDEX revoked_rights_by_time ON revoked_rights (revoked_at, kind, id)"),
-            // the end of a license for good; nil where it has none
+            // the end of a license for good; nil if it has none
             SQL("ALTER TABLE licenses ADD COLUMN until BIGINT"),
             // the token of a stream, for the limit of a license message
             SQL("ALTER TABLE licenses ADD COLUMN token_id TEXT"),

@@ -3,8 +3,8 @@
 import CarrelStore
 
 extension Schema {
-    /// Counters are evicted by their kind, and cleared by keyed hashes of the name or the network. Those of before have neither: they
-    /// are a kind of their own, and expire within a day.
+    /// Counters are evicted by their kind, and cleared by keyed hashes of the name or the network. Older counters have neither:
+    /// they form a separate kind, and expire within a day.
     static let throttleKinds = Migration(
         version: 20,
         name: "kinds of counters",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One command of a program: its words and parameters as a table, and what it does.
+/// One command of a program: its words and parameters as a table, and its action.
 ///
 /// ```swift
 /// struct Serve: Command {
@@ -25,12 +25,14 @@ package protocol Command: SendableMetatype {
     static var examples: [Example] { get }
     static var parameters: [Parameter<Self>] { get }
     static var subcommands: [any Command.Type] { get }
+    /// The subcommands under the headings that help shows them with; empty for a command whose subcommands have no headings.
+    static var headings: KeyValuePairs<String, [any Command.Type]> { get }
     /// Subcommands that work here too, but belong to another place: help, the manual and completions do not list them.
     static var aliases: [any Command.Type] { get }
     /// Command lines to suggest for words that name no subcommand.
     static var suggestions: [String: String] { get }
 
-    /// How results and notes are told; the program reads it before `run`.
+    /// The output options; the program reads them before `run`.
     var output: OutputOptions { get }
 
     /// Checks what no single parameter can: contradictions, one of two.
@@ -44,7 +46,8 @@ extension Command {
     package static var discussion: String { "" }
     package static var examples: [Example] { [] }
     package static var parameters: [Parameter<Self>] { [] }
-    package static var subcommands: [any Command.Type] { [] }
+    package static var subcommands: [any Command.Type] { headings.flatMap(\.value) }
+    package static var headings: KeyValuePairs<String, [any Command.Type]> { [:] }
     package static var aliases: [any Command.Type] { [] }
     package static var suggestions: [String: String] { [:] }
     package var output: OutputOptions { OutputOptions() }

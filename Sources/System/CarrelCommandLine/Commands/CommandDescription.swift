@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command as its table describes it, with its subcommands: what help, the manual and completions are made from.
+/// The description of a command and its subcommands, for help, the manual and completions.
 package struct CommandDescription: Sendable, Equatable {
     /// The words that call it, the program's own first.
     package let path: [String]
@@ -10,6 +10,8 @@ package struct CommandDescription: Sendable, Equatable {
     /// With default values filled in.
     package let parameters: [ParameterDescription]
     package let subcommands: [CommandDescription]
+    /// The heading of this command in the help of the command that it belongs to.
+    let heading: String?
     /// Subcommands that work here too, and are not listed.
     let aliases: [CommandDescription]
     private let suggestions: [String: String]
@@ -17,8 +19,14 @@ package struct CommandDescription: Sendable, Equatable {
     /// - Parameters:
     ///   - type: the command.
     ///   - parents: the words before its own.
+    ///   - heading: the heading of the command in its parent's help.
     ///   - extra: subcommands that the table of `type` does not have.
-    init<C: Command>(_ type: C.Type, after parents: [String] = [], adding extra: [any Command.Type] = []) {
+    init<C: Command>(
+        _ type: C.Type,
+        after parents: [String] = [],
+        under heading: String? = nil,
+        adding extra: [any Command.Type] = []
+    ) {
         let path = parents + [type.name]
         let blank = C()
         self.path = path
@@ -30,7 +38,11 @@ package struct CommandDescription: Sendable, Equatable {
             about.defaultText = parameter.current(blank).flatMap { $0.isEmpty ? nil : $0 }
             return about
         }
-        subcommands = (type.subcommands + extra).map { CommandDescription($0, after: path) }
+        self.heading = heading
+        let headings = type.headings.flatMap { heading, commands in commands.map { ($0.name, heading) } }
+        subcommands = (type.subcommands + extra).map { command in
+            CommandDescription(command, after: path, under: headings.first { $0.0 == command.name }?.1)
+        }
         aliases = type.aliases.map { CommandDescription($0, after: path) }
         suggestions = type.suggestions
     }
@@ -47,7 +59,7 @@ package struct CommandDescription: Sendable, Equatable {
     /// This command and all below it, in the order of the tables.
     package var flattened: [CommandDescription] { [self] + subcommands.flatMap(\.flattened) }
 
-    /// The command that `words` call, each a subcommand of the one before.
+    /// Finds the command named by `words`, each a subcommand of the previous one.
     package func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
         guard let word = words.first else { return self }
         guard let next = child(word) else { throw unknown(word) }
@@ -78,7 +90,7 @@ package struct CommandDescription: Sendable, Equatable {
 
     private var example: String { "\(subcommands.first?.call ?? call) --help" }
 
-    /// How it is called, in one line: required parameters by name, the others as `[options]`.
+    /// The synopsis in one line: required parameters by name, the others as `[options]`.
     package var synopsis: String {
         guard subcommands.isEmpty else { return "\(call) <command>" }
         var words = [call]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command line worth copying, and what it does.
+/// An example command line and its explanation.
 package struct Example: Sendable, Equatable {
     /// The line without a prompt, such as `carrel ingest book.m4b`.
     package let line: String

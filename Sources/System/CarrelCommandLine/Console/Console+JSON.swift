@@ -3,7 +3,7 @@
 package import CarrelJSON
 
 extension Console {
-    /// An error for programs, on one line: `{"error":{"code":…,"hint":…,"message":…,"status":…}}`. Code and hint are null where there is none.
+    /// An error for programs, on one line: `{"error":{"code":…,"hint":…,"message":…,"status":…}}`. Code and hint may be null.
     static func json(_ message: String, _ hint: String?, _ code: String?, _ status: ExitStatus) -> String {
         let error: JSON = [
             "error": [

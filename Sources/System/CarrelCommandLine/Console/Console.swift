@@ -6,8 +6,7 @@ import Glibc
 
 /// The output of a command: results go to standard output, everything else to standard error.
 ///
-/// Untrusted text (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
-/// printed as it is.
+/// Untrusted text (titles, names, paths) is safe in notes, errors and tables; `print` writes its text unchanged.
 package final class Console: Sendable {
     /// The program's name, which begins every note.
     package let name: String
@@ -23,12 +22,12 @@ package final class Console: Sendable {
 
     /// - Parameters:
     ///   - name: the program's name.
-    ///   - output: where results end up.
-    ///   - diagnostics: where everything else ends up.
-    ///   - environment: the variables that commands see.
-    ///   - results: takes results.
-    ///   - notes: takes everything else.
-    ///   - now: time since some fixed moment, never going back.
+    ///   - output: the destination of results.
+    ///   - diagnostics: the destination of everything else.
+    ///   - environment: the environment variables for commands.
+    ///   - results: receives results.
+    ///   - notes: receives everything else.
+    ///   - now: returns a monotonic time.
     package convenience init(
         name: String,
         output: Terminal = Terminal(),
@@ -72,7 +71,7 @@ package final class Console: Sendable {
         )
     }
 
-    /// The same console with other options.
+    /// Returns the same console with other options.
     package func with(_ options: OutputOptions) -> Console {
         Console(name, output, diagnostics, options, environment, now, screen)
     }
@@ -84,7 +83,7 @@ package final class Console: Sendable {
         screen.result(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Prints bytes as they are.
+    /// Prints bytes unchanged.
     package func write(_ bytes: [UInt8]) {
         screen.result(bytes)
     }
@@ -97,22 +96,22 @@ package final class Console: Sendable {
     /// Whether the reader of results is gone (`carrel list | head -1`): the rest of the output may be left out.
     package var isOutputClosed: Bool { outputFailure == EPIPE }
 
-    /// Why results could not be written; nil while they could. Later results are dropped.
+    /// The `errno` of failed output; nil while output succeeds. Later results are dropped.
     var outputFailure: Int32? { screen.failure }
 
     // MARK: Notes
 
-    /// Says what goes on. Silent with `--quiet`.
+    /// Reports progress. Silent with `--quiet`.
     package func note(_ text: String) {
         if !options.quiet { screen.note("\(text.printable)\n") }
     }
 
-    /// Says that something is probably not as it was meant. Silent with `--quiet`.
+    /// Prints a warning. Silent with `--quiet`.
     package func warning(_ text: String, hint: String? = nil) {
         if !options.quiet { tell("warning", .yellow, text, hint) }
     }
 
-    /// Says that something failed.
+    /// Prints an error.
     package func error(_ text: String, hint: String? = nil) {
         tell("error", .red, text, hint)
     }
@@ -123,13 +122,13 @@ package final class Console: Sendable {
         screen.note(lines)
     }
 
-    /// Tells of an error that ended a command.
+    /// Reports the error that ended a command.
     ///
     /// - Parameters:
-    ///   - error: any error; a `ReportableError` says more.
-    ///   - usage: what to run for help.
-    ///   - asJSON: whether programs read it: one line of JSON instead of text.
-    /// - Returns: how the program should end.
+    ///   - error: any error; a `ReportableError` provides details.
+    ///   - usage: the command for help.
+    ///   - asJSON: whether to print one line of JSON instead of text.
+    /// - Returns: the exit status of the program.
     func report(_ error: any Error, usage: String, asJSON: Bool = false) -> ExitStatus {
         if error is CancellationError { return .interrupted }
         let known = error as? any ReportableError
@@ -152,7 +151,7 @@ package final class Console: Sendable {
     /// Whether progress is shown: not with `--quiet` and not with `--json`.
     var showsProgress: Bool { !options.quiet && !options.json }
 
-    /// A line at the foot of the terminal that later ones replace; notes and results pass above it. Nil takes it away.
+    /// Sets the line at the bottom of the terminal; notes and results scroll above it. Nil removes it.
     func setLive(_ line: String?) {
         screen.setLive(line)
     }

@@ -2,13 +2,13 @@
 
 import CarrelThreads
 
-/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn elsewhere, and
-/// nothing with `--json` or `--quiet`.
+/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn
+/// elsewhere, and nothing with `--json` or `--quiet`.
 package final class LiveLine: Sendable {
     private let console: Console
     private let isOver = Locked(false)
 
-    /// - Parameter console: of the command.
+    /// - Parameter console: the command's console.
     package init(_ console: Console) {
         self.console = console
     }
@@ -18,11 +18,11 @@ package final class LiveLine: Sendable {
     /// Whether there is a terminal that the line is for.
     package var isShown: Bool { console.diagnostics.isInteractive && console.showsProgress && !isOver.withLock { $0 } }
 
-    /// Draws the line in place of the one before.
+    /// Replaces the line with a new one.
     ///
     /// - Parameters:
-    ///   - parts: facts, the most important one first; those that do not fit are left out.
-    ///   - fraction: of a bar behind the first of them; nil for none.
+    ///   - parts: facts, the most important first; facts that do not fit are omitted.
+    ///   - fraction: the length of a bar after the first part; nil for no bar.
     package func show(_ parts: [String], fraction: Double? = nil) {
         guard isShown, let first = parts.first else { return }
         let room = console.diagnostics.columns - 1
@@ -40,7 +40,7 @@ package final class LiveLine: Sendable {
         console.setLive(line.shortened(to: room))
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     package func finish() {
         let wasShown = isShown
         isOver.withLock { $0 = true }

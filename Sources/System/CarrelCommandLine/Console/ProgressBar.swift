@@ -25,21 +25,21 @@ package final class ProgressBar: Sendable {
         finish()
     }
 
-    /// - Parameter completed: how much is done in all.
+    /// - Parameter completed: the total progress.
     package func advance(to completed: Int64) {
         let now = console.now()
         show(at: now) { $0.record(completed, at: now) }
     }
 
-    /// - Parameter count: how much more is done.
+    /// - Parameter count: the additional progress.
     package func advance(by count: Int64) {
         let now = console.now()
         show(at: now) { $0.record($0.completed + count, at: now) }
     }
 
-    /// Takes the bar away and says how it ended.
+    /// Removes the bar and prints a summary.
     ///
-    /// - Parameter summary: the text in its place; nil for none.
+    /// - Parameter summary: the text that replaces it; nil for none.
     package func finish(_ summary: String? = nil) {
         let wasRunning = state.withLock { state in
             defer { state.isOver = true }
@@ -74,9 +74,9 @@ extension Console {
     /// Begins to show the progress of something measured in bytes.
     ///
     /// - Parameters:
-    ///   - label: what goes on, such as `ingesting book.mp3`.
-    ///   - totalBytes: the total; nil when it is not known.
-    /// - Returns: receives each step; it ends with `finish`, or when it is released.
+    ///   - label: the activity, such as `ingesting book.mp3`.
+    ///   - totalBytes: the total; nil if unknown.
+    /// - Returns: the bar, which receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalBytes, unit: .bytes, at: now()))
     }
@@ -84,9 +84,9 @@ extension Console {
     /// Begins to show the progress of something that is counted.
     ///
     /// - Parameters:
-    ///   - label: what goes on.
-    ///   - totalItems: the total; nil when it is not known.
-    /// - Returns: receives each step; it ends with `finish`, or when it is released.
+    ///   - label: the activity.
+    ///   - totalItems: the total; nil if unknown.
+    /// - Returns: the bar, which receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalItems, unit: .items, at: now()))
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far something has come, how fast it goes and when it will be done: the arithmetic of a progress bar.
+/// The arithmetic of a progress bar: fraction, rate and remaining time.
 struct ProgressMeter: Sendable {
     /// The unit of counting.
     enum Unit: Sendable {
@@ -9,7 +9,7 @@ struct ProgressMeter: Sendable {
     }
 
     let label: String
-    /// The total; nil when it is not known.
+    /// The total; nil if it is not known.
     let total: Int64?
     let unit: Unit
     private(set) var completed: Int64 = 0
@@ -39,7 +39,7 @@ struct ProgressMeter: Sendable {
         return seconds > 0 ? Double(completed - first.completed) / seconds : nil
     }
 
-    /// Time left; nil when it cannot be said.
+    /// Time left; nil if it cannot be said.
     func timeLeft(at time: Duration) -> Duration? {
         guard let total, let rate = rate(at: time), rate > 0 else { return nil }
         return .seconds(Double(max(0, total - completed)) / rate)
@@ -59,7 +59,7 @@ struct ProgressMeter: Sendable {
         return "\(label): \((percent + facts(at: time)).joined(separator: ", "))"
     }
 
-    /// One line for a terminal, at most `columns` wide: label, bar, facts; the bar gives way first, then the facts.
+    /// One line for a terminal, at most `columns` wide: label, bar, facts; the bar is dropped first, then the facts.
     func line(at time: Duration, columns: Int, unicode: Bool) -> String {
         var facts = facts(at: time)
         let percent = fraction.map { "\(Int($0 * 100)) %".padded(to: 5, onTheLeft: true) } ?? ""

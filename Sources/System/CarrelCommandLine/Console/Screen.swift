@@ -3,9 +3,9 @@
 import CarrelThreads
 import Glibc
 
-/// The two streams of a console, which share one screen: what is written to either stands above the live line.
+/// The two streams of a console, which share one screen: output of either appears above the live line.
 ///
-/// Writes happen under the lock, and wait for the reader with it: their order is the point of it.
+/// Writes happen under the lock, including waits for a slow reader: this keeps their order.
 final class Screen: Sendable {
     private struct State {
         /// The content of the last line, without a line break.
@@ -22,7 +22,7 @@ final class Screen: Sendable {
         self.notes = notes
     }
 
-    /// Why results could not be written.
+    /// The `errno` of failed output.
     var failure: Int32? { state.withLock { $0.failure } }
 
     func result(_ bytes: [UInt8]) {

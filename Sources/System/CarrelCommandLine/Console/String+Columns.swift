@@ -31,7 +31,7 @@ extension String {
         return onTheLeft ? spaces + self : self + spaces
     }
 
-    /// The text cut to `width` columns, its last one an ellipsis where something is missing.
+    /// The text cut to `width` columns, ending with an ellipsis if something was cut.
     func shortened(to width: Int) -> String {
         guard columns > width else { return self }
         var out = ""

@@ -6,7 +6,7 @@ import Glibc
 package struct Terminal: Sendable, Equatable {
     /// Whether a person watches: lines may be redrawn.
     package var isInteractive: Bool
-    /// Width in character cells; 80 where it is not known.
+    /// Width in character cells; 80 if unknown.
     package var columns: Int
     /// Whether text may be colored and set bold.
     package var hasColor: Bool
@@ -34,7 +34,7 @@ package struct Terminal: Sendable, Equatable {
         hasUnicode = locale.lowercased().contains("utf")
     }
 
-    /// How a piece of text stands out.
+    /// A text style.
     package enum Style: Int, Sendable {
         case bold = 1
         case faint = 2
@@ -43,7 +43,7 @@ package struct Terminal: Sendable, Equatable {
         case yellow = 33
     }
 
-    /// The text in a style, where the terminal knows styles (ECMA-48 §8.3.117).
+    /// The text in a style, if the terminal supports styles (ECMA-48 §8.3.117).
     package func styled(_ text: String, _ style: Style) -> String {
         hasColor ? "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m" : text
     }

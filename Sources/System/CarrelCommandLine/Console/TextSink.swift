@@ -41,7 +41,7 @@ package struct FileSink: TextSink {
     }
 }
 
-/// Keeps what is written, for tests of commands.
+/// Stores output, for tests of commands.
 package final class MemorySink: TextSink {
     private let kept = Locked<[UInt8]>([])
 

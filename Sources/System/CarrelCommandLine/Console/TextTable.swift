@@ -3,11 +3,11 @@
 /// Rows in aligned columns, for lists.
 package struct TextTable: Sendable, Equatable {
     /// One column.
-    package struct Column: Sendable, Equatable {
+    package struct Column: ExpressibleByStringLiteral, Sendable, Equatable {
         package let title: String
         /// Whether it holds numbers, which are aligned at their ends.
         package let isNumeric: Bool
-        /// Whether its cells may be cut where the terminal is too narrow.
+        /// Whether its cells may be cut if the terminal is too narrow.
         package let canShrink: Bool
 
         package init(_ title: String, isNumeric: Bool = false, canShrink: Bool = false) {
@@ -15,6 +15,8 @@ package struct TextTable: Sendable, Equatable {
             self.isNumeric = isNumeric
             self.canShrink = canShrink
         }
+
+        package init(stringLiteral title: String) { self.init(title) }
     }
 
     package let columns: [Column]
@@ -34,8 +36,8 @@ package struct TextTable: Sendable, Equatable {
     /// The lines, without a break after the last: the titles, if there are any, and the rows.
     ///
     /// - Parameters:
-    ///   - width: columns to fit into, by cutting cells that may be; nil leaves them whole.
-    ///   - heading: how titles are set.
+    ///   - width: the maximum width, kept by cutting shrinkable cells; nil for no limit.
+    ///   - heading: formats titles.
     /// - Returns: the lines, joined.
     func text(width: Int?, heading: (String) -> String = { $0 }) -> String {
         var widths = columns.indices.map { index in

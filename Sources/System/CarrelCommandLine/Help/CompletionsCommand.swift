@@ -18,11 +18,11 @@ struct CompletionsCommand: ProgramCommand {
         """
     static let parameters: [Parameter<Self>] = [.positional(\.shell, "shell", help: "The shell.")]
 
-    func run(_ console: Console, of program: Program) {
+    func run(_ console: Console, of program: CommandDescription, version: String) {
         switch shell {
-        case .bash: console.print(BashCompletions(program.description).text)
-        case .zsh: console.print(ZshCompletions(program.description).text)
-        case .fish: console.print(FishCompletions(program.description).text)
+        case .bash: console.print(BashCompletions(program).text)
+        case .zsh: console.print(ZshCompletions(program).text)
+        case .fish: console.print(FishCompletions(program).text)
         }
     }
 }

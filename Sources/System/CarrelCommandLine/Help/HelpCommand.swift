@@ -17,11 +17,11 @@ struct HelpCommand: ProgramCommand {
         .option(\.form, "--format", help: "Text to read here, a manual page for man, or the command table as JSON."),
     ]
 
-    func run(_ console: Console, of program: Program) throws {
-        let about = try program.description.find(words)
+    func run(_ console: Console, of program: CommandDescription, version: String) throws {
+        let about = try program.find(words)
         switch form {
         case .text: console.print(HelpText(about).text(for: console.output))
-        case .man: console.print(ManualPage(program).text)
+        case .man: console.print(ManualPage(program, version: version).text)
         case .json: console.print(CommandJSON(about).text)
         }
     }

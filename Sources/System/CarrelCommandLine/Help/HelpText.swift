@@ -14,9 +14,15 @@ struct HelpText {
             about.abstract.wrapped(to: width), "\(terminal.bold("Usage:")) \(about.synopsis.wrapped(to: width, indent: 7))",
         ]
         if !about.discussion.isEmpty { sections.append(about.discussion.wrapped(to: width)) }
-        sections += table("Commands", about.subcommands.map { ($0.name, $0.abstract) }, terminal, width)
+        let column = about.subcommands.map(\.name.columns).max() ?? 0
+        let headings = Self.inOrder(about.subcommands.map(\.heading))
+        for heading in headings {
+            let commands = about.subcommands.filter { $0.heading == heading }
+            let rows = commands.map { ($0.name.padded(to: column), $0.abstract) }
+            sections += table(heading ?? (headings.count > 1 ? "Other commands" : "Commands"), rows, terminal, width)
+        }
         sections += table("Arguments", about.positionals.map { ($0.usage, $0.fullHelp) }, terminal, width)
-        let groups = about.options.map(\.group).reduce(into: [String?]()) { if !$0.contains($1) { $0.append($1) } }
+        let groups = Self.inOrder(about.options.map(\.group))
         for group in [nil] + groups.filter({ $0 != nil }) {
             var rows = about.options.filter { $0.group == group }.map { ($0.usage, $0.fullHelp) }
             if group == nil {
@@ -33,11 +39,16 @@ struct HelpText {
         return sections.joined(separator: "\n\n")
     }
 
+    /// Each title once, in the order in which they first appear.
+    private static func inOrder(_ titles: [String?]) -> [String?] {
+        titles.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
     private func table(_ title: String, _ rows: [(left: String, right: String)], _ terminal: Terminal, _ width: Int) -> [String] {
         guard !rows.isEmpty else { return [] }
         let limit = min(30, width / 2)
         let column = rows.map(\.left.columns).filter { $0 <= limit }.max() ?? limit
-        // where too little is left beside the names, the help goes below them
+        // if too little space is left next to the names, the help is below them
         let isNarrow = width - column - 4 < 28
         let indent = isNarrow ? 8 : column + 4
         let lines = rows.map { row in
@@ -52,7 +63,7 @@ struct HelpText {
 }
 
 extension ParameterDescription {
-    /// The left column of help: short forms first, so that the long ones align.
+    /// The left column of help: short forms first, so that long forms align.
     var usage: String {
         guard kind != .positional else { return isRepeated ? "\(title)..." : title }
         let short = names.filter { !$0.hasPrefix("--") }
@@ -67,7 +78,7 @@ extension ParameterDescription {
         return indent + words.joined(separator: ", ") + value
     }
 
-    /// Help with what the table says beside it: `(1 to 65535; default 8080)`.
+    /// Help with the range and default from the table: `(1 to 65535; default 8080)`.
     var fullHelp: String {
         let facts = facts
         return facts.isEmpty ? help : "\(help) (\(facts.joined(separator: "; ")))"

@@ -2,16 +2,17 @@
 
 /// The program's page of section 1 of the manual, in roff with the `man` macros; every command is on it.
 struct ManualPage {
-    private let program: Program
+    private let about: CommandDescription
+    private let version: String
 
-    init(_ program: Program) {
-        self.program = program
+    init(_ about: CommandDescription, version: String) {
+        self.about = about
+        self.version = version
     }
 
     var text: String {
-        let about = program.description
         var lines = [
-            ".TH \(about.name.uppercased()) 1 \"\" \"\(roff("\(about.name) \(program.version)"))\" \"User Commands\"",
+            ".TH \(about.name.uppercased()) 1 \"\" \"\(roff("\(about.name) \(version)"))\" \"User Commands\"",
             ".SH NAME",
             "\(roff(about.name)) \\- \(roff(about.abstract))",
             ".SH SYNOPSIS",
@@ -54,7 +55,7 @@ struct ManualPage {
 
     private func explain(variable: String) -> String {
         if variable == "NO_COLOR" { return "When it is set, nothing is colored." }
-        let parameter = program.description.flattened.flatMap(\.parameters).first { $0.environment == variable }
+        let parameter = about.flattened.flatMap(\.parameters).first { $0.environment == variable }
         return "Stands in for \(parameter?.title ?? "an option") where that is not written."
     }
 

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A command tree with a version: what the words of a command line are given to.
+/// A command tree with a version, which runs command lines.
 package struct Program: Sendable {
     /// The whole tree, with the `help` and `completions` that every program has.
     package let description: CommandDescription
@@ -10,8 +10,8 @@ package struct Program: Sendable {
     private let root: any Command.Type
 
     /// - Parameters:
-    ///   - root: the command that has the program's name.
-    ///   - version: what `--version` prints after the name.
+    ///   - root: the root command with the program's name.
+    ///   - version: the version printed by `--version`.
     package init(_ root: any Command.Type, version: String) {
         self.root = root
         self.version = version
@@ -30,12 +30,12 @@ package struct Program: Sendable {
         exit(status.rawValue)
     }
 
-    /// Runs one command line and tells the console what became of it.
+    /// Runs one command line and reports the outcome on the console.
     ///
     /// - Parameters:
     ///   - words: the command line without the program's name.
-    ///   - console: where results, notes and errors go.
-    /// - Returns: how a process that does only this should end.
+    ///   - console: the console for results, notes and errors.
+    /// - Returns: the exit status for the process.
     package func run(_ words: [String], on console: Console) async -> ExitStatus {
         var status = ExitStatus.success
         do {
@@ -103,7 +103,7 @@ package struct Program: Sendable {
             var command = try ArgumentParser<C>(call: call, environment: console.environment).parse(words)
             let console = console.with(command.output)
             if let command = command as? any ProgramCommand {
-                try command.run(console, of: self)
+                try command.run(console, of: description, version: version)
             } else {
                 try await command.run(console)
             }
@@ -111,9 +111,4 @@ package struct Program: Sendable {
             throw UsageError(error.code, error.message, hint: "see '\(call) --help'")
         }
     }
-}
-
-/// A command about the program it belongs to.
-protocol ProgramCommand: Command {
-    func run(_ console: Console, of program: Program) throws
 }

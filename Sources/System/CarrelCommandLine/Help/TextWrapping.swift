@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// The text broken into lines of at most `width` columns at spaces; a longer word has a line of its own.
-    /// Line breaks in the text are kept.
+    /// The text broken into lines of at most `width` columns at spaces; a longer word has its own line. Line breaks in the text
+    /// are kept.
     ///
     /// - Parameters:
-    ///   - width: columns a line may fill, the indent included.
-    ///   - indent: spaces before each line but the first.
+    ///   - width: the maximum line width, including the indent.
+    ///   - indent: the number of spaces before each line except the first.
     /// - Returns: the lines, joined.
     func wrapped(to width: Int, indent: Int = 0) -> String {
         let margin = String(repeating: " ", count: indent)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a command says, and to whom.
+/// The amount and format of a command's output.
 package struct OutputOptions: ParameterGroup, Sendable, Equatable {
     /// Results as JSON, for machines; no progress.
     package var json = false

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One row of a command's table: a property of `Root`, how it is written and how it is explained.
+/// One row of a command's table: a property of `Root`, its syntax and its help.
 package struct Parameter<Root>: Sendable {
     /// All but the effect.
     package internal(set) var description: ParameterDescription
     /// The effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
     let apply: @Sendable (inout Root, String) throws(InvalidValue) -> Void
-    /// The property's value as it would be written; nil when there is none.
+    /// The property's value as it would be written; nil if there is none.
     let current: @Sendable (Root) -> String?
 
     /// A row whose effect is more than to fill a property.
@@ -14,7 +14,7 @@ package struct Parameter<Root>: Sendable {
     /// - Parameters:
     ///   - description: all but the effect.
     ///   - apply: the effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
-    ///   - current: the value as it would be written; nil when there is none.
+    ///   - current: the value as it would be written; nil if there is none.
     package init(
         description: ParameterDescription,
         apply: @escaping @Sendable (inout Root, String) throws(InvalidValue) -> Void,
@@ -25,7 +25,7 @@ package struct Parameter<Root>: Sendable {
         self.current = current
     }
 
-    /// The same row for a property of `Outer`.
+    /// Returns the same row for a property of `Outer`.
     package func lifted<Outer>(to path: any WritableKeyPath<Outer, Root> & Sendable) -> Parameter<Outer> {
         let apply = apply
         let current = current
@@ -38,18 +38,18 @@ package struct Parameter<Root>: Sendable {
 }
 
 extension Parameter {
-    /// An option that keeps one value: `--port <number>`.
+    /// An option with one value: `--port <number>`.
     ///
     /// - Parameters:
-    ///   - path: the property; its value in `Root()` is the default that help shows.
+    ///   - path: the property; its value in `Root()` is the default shown in help.
     ///   - names: `--port`, `-p`.
-    ///   - value: what stands for the value in help; by default the type's own name for it.
-    ///   - help: what it is for, as one sentence.
-    ///   - group: the heading it stands under in help.
-    ///   - required: whether it must be written.
-    ///   - allowed: which values of the type are taken.
-    ///   - environment: the variable that counts when the option is not written.
-    ///   - completion: what a shell offers; by default the type's choices.
+    ///   - value: the placeholder in help; by default the type's own.
+    ///   - help: its purpose, as one sentence.
+    ///   - group: its heading in help.
+    ///   - required: whether it is required.
+    ///   - allowed: the allowed values.
+    ///   - environment: the environment variable used if the option is missing.
+    ///   - completion: the shell completions; by default the type's choices.
     /// - Returns: the row.
     package static func option<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value> & Sendable,
@@ -110,14 +110,14 @@ extension Parameter {
         )
     }
 
-    /// A flag: there or not.
+    /// A flag without a value.
     ///
     /// - Parameters:
     ///   - path: the property.
     ///   - names: `--verbose`, `-v`.
-    ///   - inverse: whether `--no-verbose` is known too; for a property that is true by default, or that overrides a setting.
-    ///   - help: what it does, as one sentence.
-    ///   - group: the heading it stands under in help.
+    ///   - inverse: whether `--no-verbose` exists too; for a property that is true by default, or that overrides a setting.
+    ///   - help: its effect, as one sentence.
+    ///   - group: its heading in help.
     /// - Returns: the row.
     package static func flag(
         _ path: any WritableKeyPath<Root, Bool> & Sendable,

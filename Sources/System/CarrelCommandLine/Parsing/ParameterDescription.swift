@@ -2,7 +2,7 @@
 
 /// The description of a parameter for help, completion and documentation: all but its effect.
 package struct ParameterDescription: Sendable, Equatable {
-    /// How a parameter is written.
+    /// The syntax of a parameter.
     package enum Kind: Sendable, Equatable {
         /// `--name <value>`
         case option
@@ -21,12 +21,12 @@ package struct ParameterDescription: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// `--port`, `-p`; for a positional its one name without brackets.
+    /// `--port`, `-p`; for a positional, its name without brackets.
     package var names: [String]
     /// Stands for the value in help; empty for a flag.
     package var valueName = ""
     package var help: String
-    /// The heading it stands under; nil for the common one.
+    /// Its heading in help; nil for the common heading.
     package var group: String?
     package var isRequired = false
     package var isRepeated = false
@@ -39,11 +39,11 @@ package struct ParameterDescription: Sendable, Equatable {
     package var completion = Completion.nothing
 
     /// - Parameters:
-    ///   - kind: how it is written.
-    ///   - names: `--port`, `-p`; for a positional its one name without brackets.
-    ///   - valueName: stands for the value in help; empty for a flag.
-    ///   - help: what it is for, as one sentence.
-    ///   - group: the heading it stands under; nil for the common one.
+    ///   - kind: its syntax.
+    ///   - names: `--port`, `-p`; for a positional, its name without brackets.
+    ///   - valueName: the placeholder in help; empty for a flag.
+    ///   - help: its purpose, as one sentence.
+    ///   - group: its heading in help; nil for the common heading.
     package init(kind: Kind, names: [String], valueName: String = "", help: String, group: String? = nil) {
         self.kind = kind
         self.names = names
@@ -52,7 +52,7 @@ package struct ParameterDescription: Sendable, Equatable {
         self.group = group
     }
 
-    /// The name to speak of it by: the first long one.
+    /// The name for messages: the first long name.
     package var title: String {
         kind == .positional ? "<\(names.first ?? "")>" : names.first { $0.hasPrefix("--") } ?? names.first ?? ""
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which values of a type one option or setting takes.
+/// The allowed values of an option or setting.
 package struct Allowed<Value: Sendable>: Sendable {
-    /// The allowed values, for help; nil when all are.
+    /// The allowed values, for help; nil if all are.
     package let explanation: String?
     private let problem: @Sendable (Value) -> String?
 
     /// Every value of the type.
     package static var everything: Allowed { Allowed(explanation: nil) { _ in nil } }
 
-    /// Values for which `test` holds.
+    /// Allows values for which `test` is true.
     ///
     /// - Parameters:
-    ///   - explanation: what they are, such as "a power of two".
-    ///   - test: whether a value is one.
+    ///   - explanation: the description of the values, such as "a power of two".
+    ///   - test: whether a value is allowed.
     /// - Returns: the rule.
     package static func only(_ explanation: String, where test: @escaping @Sendable (Value) -> Bool) -> Allowed {
         Allowed(explanation: explanation) { test($0) ? nil : "is not \(explanation)" }

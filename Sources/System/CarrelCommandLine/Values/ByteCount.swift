@@ -2,7 +2,7 @@
 
 /// A number of bytes, written with a unit: `64MiB`, `1.5GB`, `512kB`, `4096B`; a number alone is bytes.
 package struct ByteCount: TextValue, Comparable, Hashable {
-    /// How many.
+    /// The number of bytes.
     package var bytes: Int64
 
     package init(_ bytes: Int64) {
@@ -50,7 +50,7 @@ package struct ByteCount: TextValue, Comparable, Hashable {
 }
 
 extension Double {
-    /// One digit after the point.
+    /// The number with one decimal digit.
     var tenths: String {
         let scaled = Int64((self * 10).rounded())
         return "\(scaled / 10).\(abs(scaled % 10))"

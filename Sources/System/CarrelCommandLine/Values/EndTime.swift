@@ -27,10 +27,10 @@ package struct EndTime: TextValue, Equatable {
     package var written: String { instant.description }
     package static var valueName: String { "date" }
 
-    /// Refuses an end that is over, unless a start before it shows that the past is meant.
+    /// Refuses an end in the past, unless a start before it shows that the past is meant.
     ///
     /// - Parameters:
-    ///   - start: the start, if one is written.
+    ///   - start: the start, if given.
     ///   - option: the option, for the message.
     ///   - now: the time.
     /// - Throws: `usage.bad-value`.

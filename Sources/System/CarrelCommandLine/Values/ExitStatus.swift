@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a program ended, by the numbers of `sysexits.h`.
+/// The exit status of a program, with the numbers of `sysexits.h`.
 package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -34,7 +34,7 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     /// The reader of the results stopped reading: 128 + SIGPIPE.
     package static let outputClosed = ExitStatus(rawValue: 141)
 
-    /// Each with what it says, in order: the manual page prints them.
+    /// All statuses with their meanings, in order, for the manual page.
     static let all: [(ExitStatus, String)] = [
         (.success, "Done."), (.failure, "It failed; standard error says why."), (.usage, "The command line was wrong."),
         (.badInput, "What was to be read is not what it should be."), (.noInput, "What was to be read is not there."),

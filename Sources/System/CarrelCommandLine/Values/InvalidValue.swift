@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a written value was refused.
+/// The reason for refusing a value.
 package struct InvalidValue: Error, Equatable {
     /// The end of a sentence that begins with the value, such as "is not a whole number". Never the value itself, which may be secret.
     package let reason: String
-    /// The text to write instead, where that is known.
+    /// The text to write instead, if known.
     package let hint: String?
 
     package init(_ reason: String, hint: String? = nil) {

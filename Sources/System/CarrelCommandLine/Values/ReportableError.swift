@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An error that knows how to be told on a terminal. Any other error is told by its description and ends with status 1.
+/// An error with a message for a terminal. Other errors are printed by their description and exit with status 1.
 package protocol ReportableError: Error {
     /// The failure in words: a lower-case sentence without a period; never a secret.
     var message: String { get }
-    /// The remedy, where it is known.
+    /// The remedy, if known.
     var hint: String? { get }
-    /// How the program ends.
+    /// The exit status of the program.
     var exitStatus: ExitStatus { get }
-    /// The code of an error that another program reported; nil for errors with a code of their own, and without one.
+    /// The code of an error that another program reported; nil for errors with their own code or without a code.
     var reportedCode: String? { get }
 }
 

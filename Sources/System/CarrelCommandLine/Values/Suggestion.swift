@@ -2,7 +2,7 @@
 
 /// Finds the word that was probably meant.
 package enum Suggestion {
-    /// The word nearest to `text`, or nil when none is near enough to be meant.
+    /// The word nearest to `text`, or nil if none is near enough to be meant.
     package static func nearest(to text: String, among words: some Sequence<String>) -> String? {
         let text = Array(text.lowercased().utf8)
         guard !text.isEmpty else { return nil }
@@ -17,12 +17,12 @@ package enum Suggestion {
         return best?.word
     }
 
-    /// `did you mean 'order'?`, or nil when no word is near enough.
+    /// `did you mean 'order'?`, or nil if no word is near enough.
     package static func hint(for text: String, among words: some Sequence<String>) -> String? {
         nearest(to: text, among: words).map { "did you mean '\($0)'?" }
     }
 
-    /// How many letters must be added, removed, changed or swapped with their neighbour (optimal string alignment).
+    /// The number of letters to add, remove, change or swap with their neighbor (optimal string alignment).
     static func distance(_ from: [UInt8], _ to: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...to.count)

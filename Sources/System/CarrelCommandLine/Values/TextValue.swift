@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that a person writes as one word: on a command line, in a settings file, in the environment.
+/// A value that is written as one word: on a command line, in a settings file, in the environment.
 ///
 /// An enumeration with `String` raw values that is `CaseIterable` conforms by declaring it.
 package protocol TextValue: Sendable {
-    /// Reads the value from what was written.
+    /// Parses the value from its text.
     ///
     /// - Throws: `InvalidValue` with the reason, as the end of a sentence that begins with the text.
     init(written text: String) throws(InvalidValue)
@@ -17,15 +17,19 @@ package protocol TextValue: Sendable {
 
     /// Every way to write a value of the type, when there are few; empty otherwise.
     static var choices: [String] { get }
+
+    /// Words of earlier versions that are still read, and never shown.
+    static var earlierNames: [String: Self] { get }
 }
 
 extension TextValue {
     package static var choices: [String] { [] }
+    package static var earlierNames: [String: Self] { [:] }
 }
 
 extension TextValue where Self: RawRepresentable & CaseIterable, RawValue == String {
     package init(written text: String) throws(InvalidValue) {
-        guard let value = Self(rawValue: text) else {
+        guard let value = Self(rawValue: text) ?? Self.earlierNames[text] else {
             throw InvalidValue(
                 "is not one of \(Self.choices.joined(separator: ", "))",
                 hint: Suggestion.hint(for: text, among: Self.choices)

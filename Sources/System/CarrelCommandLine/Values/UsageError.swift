@@ -13,9 +13,9 @@ package struct UsageError: CodedError, ReportableError {
     package let hint: String?
 
     /// - Parameters:
-    ///   - code: what kind of mistake it was.
+    ///   - code: the kind of mistake.
     ///   - message: a lower-case sentence without a period; never a secret.
-    ///   - hint: what to write instead; without it the reader is pointed at the command's help.
+    ///   - hint: the text to write instead; by default a reference to the command's help.
     package init(_ code: Code, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A block of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+/// A block of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let base: IPAddress
     private let bits: Int
 
-    /// Nil when the text is neither an address nor a block, or has bits set after its prefix.
+    /// Parses an address, or a block such as `10.0.0.0/8`.
+    ///
+    /// Nil if the text is neither an address nor a block, or has bits set after its prefix.
+    ///
+    /// - Parameter text: the address or block.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, let base = IPAddress(first), parts.count <= 2 else { return nil }

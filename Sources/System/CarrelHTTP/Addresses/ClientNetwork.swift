@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The network of a client as limits count it: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has.
+/// The network of a client for limits: an IPv4 address, or the /64 of an IPv6 address, usually of one subscriber.
 package struct ClientNetwork: Hashable, Sendable {
     private let high: UInt64
     private let isIPv6: Bool
@@ -10,8 +10,8 @@ package struct ClientNetwork: Hashable, Sendable {
         high = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The network of the client whose request is being answered; nil where no limit of one network applies: the home's socket, this
-    /// machine, and work that no request asked for.
+    /// The network of the current request's client; nil if no limit per network applies: for the home's socket, this machine, and
+    /// work outside requests.
     package static var current: ClientNetwork? {
         guard case .network(let text, _) = Peer.current, let address = IPAddress(text), !address.isLoopback else { return nil }
         return ClientNetwork(address)

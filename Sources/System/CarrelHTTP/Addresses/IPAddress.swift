@@ -8,6 +8,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     public let bytes: [UInt8]
 
     /// Reads `192.0.2.1` or `2001:db8::1`, without brackets; nil for anything else, names too.
+    ///
+    /// - Parameter text: the address.
     public init?(_ text: some StringProtocol) {
         var address = clinux_address()
         guard unsafe clinux_parse_address(String(text), &address) == 0 else { return nil }
@@ -15,6 +17,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// An address of 4 or 16 bytes in network order; nil for any other number of them.
+    ///
+    /// - Parameter bytes: the address's bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = Self.unmapped(bytes)
@@ -25,7 +29,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         bytes = address.array
     }
 
-    /// Whether only this machine can be reached through it or be behind it.
+    /// Whether the address is a loopback address, which only this machine can have.
     public var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }

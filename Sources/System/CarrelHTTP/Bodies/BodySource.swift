@@ -6,5 +6,8 @@ public protocol BodySource: AnyObject, Sendable {
     /// client sees that the body is not whole.
     ///
     /// Called on the connection's own thread, never concurrently. It must not wait: every other connection of that thread would.
+    ///
+    /// - Parameter out: the room for the bytes.
+    /// - Throws: any error; the connection is closed.
     func read(into out: inout OutputRawSpan) throws
 }

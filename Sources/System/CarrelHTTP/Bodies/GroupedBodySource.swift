@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A body that costs less when it is made side by side with others that are wanted at the same moment, as bodies do under a cipher
-/// in which each block waits for the one before.
+/// A body that is cheaper to generate together with other concurrent bodies, for example with a cipher in which each block
+/// depends on the previous one.
 public protocol GroupedBodySource: BodySource {
     /// The batch that finishes this source and others of its kind.
     var group: any BodyGroup { get }
 
     /// Appends the whole body as the group takes it, as long as it will be. Called like ``BodySource/read(into:)``, and instead
     /// of it.
+    ///
+    /// - Parameter out: the room for the whole body.
+    /// - Throws: any error; the body is not sent.
     func draft(into out: inout OutputRawSpan) throws
 }
 
 /// Turns drafts into bodies, many in one call.
 public protocol BodyGroup: AnyObject, Sendable {
-    /// Turns each draft into its body where it lies. Throwing means that none of them may be sent.
+    /// Turns each draft into its body in place. If it throws, none of them may be sent.
     ///
     /// Called on one connection's thread, which must not wait. The bytes may not be kept.
+    ///
+    /// - Parameter drafts: the drafts of a group, in the order in which they were made.
+    /// - Throws: any error; no body of the group is sent.
     func finish(_ drafts: [BodyDraft]) throws
 }
 

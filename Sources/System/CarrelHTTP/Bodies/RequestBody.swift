@@ -5,9 +5,13 @@ internal import CarrelThreads
 /// The source of a request's body.
 public protocol RequestBodySource: AnyObject, Sendable {
     /// The next chunk, nil at the end. Throws when the client hung up, was too slow or sent something that is not HTTP.
+    ///
+    /// - Throws: ``HTTPError`` with the status for the client.
     func next() async throws(HTTPError) -> [UInt8]?
 
-    /// Told that the reader keeps bytes of the chunk that it was given last beyond the next one, so that they go on to be counted.
+    /// Called if the reader keeps bytes of the last chunk after it requests the next one, so that they stay counted.
+    ///
+    /// - Parameter byteCount: the number of retained bytes.
     func keep(_ byteCount: Int)
 }
 
@@ -17,16 +21,20 @@ extension RequestBodySource {
 
 /// A request's body, read as it arrives: a consumer that waits makes the client wait.
 public struct RequestBody: Sendable {
-    /// The number of bytes the client announced; nil when it did not (chunked).
+    /// The number of bytes the client announced; nil if it did not (chunked).
     public let length: Int?
     private let source: (any RequestBodySource)?
 
     /// A body of known bytes.
+    ///
+    /// - Parameter bytes: the whole body.
     public init(_ bytes: [UInt8] = []) {
         length = bytes.count
         source = bytes.isEmpty ? nil : KnownBytes(bytes)
     }
 
+    /// Creates a body that arrives in chunks.
+    ///
     /// - Parameters:
     ///   - length: announced by the client, in bytes.
     ///   - source: gives the chunks.
@@ -39,12 +47,18 @@ public struct RequestBody: Sendable {
     public var isEmpty: Bool { source == nil }
 
     /// The next chunk, nil at the end. Each chunk is returned once, to one caller.
+    ///
+    /// - Throws: ``HTTPError`` with the status for the client.
     public func next() async throws(HTTPError) -> [UInt8]? {
         guard let source else { return nil }
         return try await source.next()
     }
 
     /// The whole body; one of more than `limit` bytes is refused with 413, before reading when its length is announced.
+    ///
+    /// - Parameter limit: the largest accepted number of bytes.
+    /// - Returns: the bytes.
+    /// - Throws: ``HTTPError`` with status 413, or as ``next()`` does.
     public func collect(upTo limit: Int) async throws(HTTPError) -> [UInt8] {
         if let length, length > limit { throw Self.tooLarge(limit) }
         guard var all = try await next() else { return [] }
@@ -60,7 +74,7 @@ public struct RequestBody: Sendable {
     }
 
     private static func tooLarge(_ limit: Int) -> HTTPError {
-        HTTPError(.contentTooLarge, "http.bodyTooLarge", "the body is larger than \(limit) bytes")
+        HTTPError.bodyTooLarge(limit: limit)
     }
 }
 

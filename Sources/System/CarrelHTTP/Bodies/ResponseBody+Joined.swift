@@ -5,7 +5,7 @@ internal import CarrelThreads
 import Glibc
 
 extension ResponseBody {
-    /// One body after the other.
+    /// Joins bodies in order.
     static func joined(_ parts: [ResponseBody]) -> ResponseBody {
         var length: Int? = 0
         var isAsynchronous = false
@@ -35,11 +35,11 @@ extension BodySource {
     }
 }
 
-/// Bytes, files and sources, one after the other.
+/// Bytes, files and sources, one after another.
 private final class JoinedSource: BodySource {
     private struct State {
         var parts: [ResponseBody]
-        /// Which part is being read, and how many of its bytes have been.
+        /// The current part, and the number of its bytes read so far.
         var part = 0
         var offset: Int64 = 0
     }

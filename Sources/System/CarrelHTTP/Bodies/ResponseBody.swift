@@ -10,14 +10,14 @@ public enum ResponseBody: Sendable {
     case bytes([UInt8])
     /// A range of a file, sent by the kernel (`sendfile`).
     case file(OpenFile, Range<Int64>)
-    /// Blocks made as the connection takes them; `length` in bytes, nil when it is not known.
+    /// Blocks made as the connection takes them; `length` in bytes, nil if it is not known.
     case pull(length: Int?, any BodySource)
     /// A body of that many bytes that may be made together with others.
     case grouped(length: Int, any GroupedBodySource)
-    /// Chunks from an asynchronous producer; `length` in bytes, nil when it is not known.
+    /// Chunks from an asynchronous producer; `length` in bytes, nil if it is not known.
     case stream(length: Int?, @Sendable (BodyWriter) async throws -> Void)
 
-    /// The number of bytes, nil when it is not known before the end.
+    /// The number of bytes, nil if it is not known before the end.
     public var length: Int? {
         switch self {
         case .empty: 0
@@ -28,9 +28,14 @@ public enum ResponseBody: Sendable {
         }
     }
 
-    /// The whole body in memory, for tests and for our own calls; throws `http.responseTooLarge` when it is more than `limit` bytes.
+    /// The whole body in memory, for tests and for our own calls; throws `http.responseTooLarge` when it is more than `limit`
+    /// bytes.
+    ///
+    /// - Parameter limit: the largest accepted number of bytes.
+    /// - Returns: the bytes.
+    /// - Throws: ``HTTPError`` `http.responseTooLarge`, or the error of the body's source.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
-        let tooLarge = HTTPError(.internalServerError, "http.responseTooLarge", "the response is larger than \(limit) bytes")
+        let tooLarge = HTTPError(.internalServerError, "http.response-too-large", "the response is larger than \(limit) bytes")
         if let length, length > limit { throw tooLarge }
         switch self {
         case .empty: return []

@@ -2,7 +2,7 @@
 
 /// A `Range` field in bytes (RFC 9110 §14.1.2, §14.2).
 public struct ByteRanges: Sendable, Hashable {
-    /// One range as asked for; numbers too large for 63 bits are taken as the largest.
+    /// A requested range; numbers too large for 63 bits are clamped.
     public enum Spec: Sendable, Hashable {
         /// `first-last`, both included.
         case closed(first: Int64, last: Int64)
@@ -12,10 +12,14 @@ public struct ByteRanges: Sendable, Hashable {
         case last(Int64)
     }
 
-    /// The ranges in the order they were asked for; at least one.
+    /// The ranges in the requested order; at least one.
     public let specs: [Spec]
 
-    /// Nil when the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    /// Parses a `Range` field.
+    ///
+    /// Nil if the unit is not `bytes` or the syntax is wrong: such a field counts as absent.
+    ///
+    /// - Parameter field: the field's value.
     public init?(parsing field: String) {
         guard let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")),
             field[..<equals].lowercased() == "bytes"
@@ -40,6 +44,9 @@ public struct ByteRanges: Sendable, Hashable {
 
     /// The parts of a representation of `length` bytes that were asked for, in that order; those outside it are left out, and
     /// those that touch or overlap are one, so that no byte is sent twice (RFC 9110 §15.3.7.2). Empty when nothing is left.
+    ///
+    /// - Parameter length: the length of the representation in bytes.
+    /// - Returns: the ranges.
     public func resolve(length: Int64) -> [Range<Int64>] {
         var out: [Range<Int64>] = []
         for spec in specs {

@@ -7,7 +7,11 @@ public enum EntityTagList: Sendable, Hashable {
     /// Any of these.
     case tags([EntityTag])
 
+    /// Parses a list of entity tags, or `*`.
+    ///
     /// A malformed tag matches nothing.
+    ///
+    /// - Parameter field: the value of `If-Match` or `If-None-Match`.
     public init(parsing field: String) {
         if field.trimmingASCIISpace() == "*" {
             self = .any

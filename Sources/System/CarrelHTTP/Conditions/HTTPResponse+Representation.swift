@@ -3,14 +3,14 @@
 internal import CarrelBytes
 
 extension HTTPResponse {
-    /// Answers GET or HEAD with a representation, or the part of it that was asked for, or that it is not needed.
+    /// Responds to GET or HEAD with a representation, with the requested part of it, or with 304.
     ///
-    /// Preconditions come first, in the order of RFC 9110 §13.2.2, then ranges (§14.2). HEAD is answered as GET would be, with
-    /// a range too, because players ask so for the length.
+    /// Preconditions come first, in the order of RFC 9110 §13.2.2, then ranges (§14.2). HEAD is treated like GET, also with a
+    /// range, because players use it to request the length.
     ///
     /// - Parameters:
-    ///   - representation: what there is.
-    ///   - request: the request to answer.
+    ///   - representation: the representation.
+    ///   - request: the request.
     ///   - headers: more fields, such as `Cache-Control`; they are sent with 304 too.
     ///   - isCompressible: whether a server may compress the whole.
     /// - Returns: 200, 206, 304, 412 or 416.

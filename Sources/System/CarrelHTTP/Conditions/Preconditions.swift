@@ -14,12 +14,16 @@ public struct Preconditions: Sendable {
         case failed
     }
 
-    /// The tag of the current representation, if it has one.
+    /// The tag of the current representation, if any.
     public var tag: EntityTag?
     /// When it last changed, if that is known.
     public var lastModified: Instant?
 
     /// Conditions on something that exists.
+    ///
+    /// - Parameters:
+    ///   - tag: the current tag of the resource; nil if it has none.
+    ///   - lastModified: the time of its last change; nil if that is unknown.
     public init(tag: EntityTag? = nil, lastModified: Instant? = nil) {
         self.tag = tag
         self.lastModified = lastModified

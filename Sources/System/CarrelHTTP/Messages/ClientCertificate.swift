@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// The certificate of a request's client. None of it says that the client is known: that is up to the handler.
+/// The certificate of a request's client. It does not identify a known client: the handler must decide that.
 package enum ClientCertificate: Sendable, Hashable {
     /// The client has its key, as the TLS handshake proved, and an authority that the listener trusts vouches for it. In DER.
     case verified([UInt8])

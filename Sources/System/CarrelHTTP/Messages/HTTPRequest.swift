@@ -39,7 +39,7 @@ public struct HTTPRequest: Sendable {
             self.certificate = certificate
         }
 
-        /// The same with some other parts.
+        /// Returns the request with some parts replaced.
         func with(
             method: HTTPMethod? = nil,
             headers: HTTPFields? = nil,
@@ -80,7 +80,7 @@ public struct HTTPRequest: Sendable {
         get { parts.headers }
         set { parts = parts.with(headers: newValue) }
     }
-    /// `http` or `https`: as the client sees it, where a trusted proxy says so.
+    /// `http` or `https`: from the client's view, if a trusted proxy reports it.
     public var scheme: String {
         get { parts.scheme }
         set { parts = parts.with(scheme: newValue) }
@@ -95,7 +95,7 @@ public struct HTTPRequest: Sendable {
         get { parts.peer }
         set { parts = parts.with(peer: newValue) }
     }
-    /// The certificate of the client, on listeners that ask for one and from proxies that the operator named; nil without one.
+    /// The certificate of the client, on listeners that request it and from configured proxies; nil without a certificate.
     package var clientCertificate: ClientCertificate? {
         get { parts.certificate }
         set { parts = parts.with(certificate: .some(newValue)) }
@@ -109,6 +109,17 @@ public struct HTTPRequest: Sendable {
     }
 
     /// A request from its parts; throws 400 when `target`, path and optional query as sent, is not valid.
+    ///
+    /// - Parameters:
+    ///   - method: the method.
+    ///   - target: path and optional query, as sent.
+    ///   - headers: the header fields.
+    ///   - scheme: `http` or `https`.
+    ///   - authority: the host with its port.
+    ///   - peer: the client's address and certificate.
+    ///   - id: the id of the request, for logs and errors.
+    ///   - body: the body.
+    /// - Throws: ``HTTPError`` with status 400.
     public init(
         method: HTTPMethod,
         parsing target: String,
@@ -133,7 +144,8 @@ public struct HTTPRequest: Sendable {
         parts = Parts(method, path, query, headers, scheme, authority, peer, id, body)
     }
 
-    /// The text before the first `?`, the text after it, and whether that has only characters that a query may have; nil without a `?`.
+    /// The text before the first `?`, the text after it, and whether that has only characters that a query may have; nil without
+    /// a `?`.
     private static func split(_ target: String) -> (path: String, query: String, isPlain: Bool)? {
         var target = target
         return target.withUTF8 { bytes in
@@ -147,16 +159,16 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// A request made in this process, for tests and for our own calls. Traps when the target is not valid.
+    /// A request made in this process, for tests and for our own calls. Traps if the target is invalid.
     ///
     /// - Parameters:
     ///   - method: the method.
     ///   - target: path and optional query, percent-encoded.
     ///   - headers: the header fields.
     ///   - body: the whole body.
-    ///   - peer: who asks.
+    ///   - peer: the client.
     ///   - authority: host and optional port.
-    ///   - id: names the request.
+    ///   - id: the request's id.
     public init(
         _ method: HTTPMethod,
         _ target: String,
@@ -182,7 +194,7 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// The media type of the body in lower case, without parameters; nil when the field is missing.
+    /// The media type of the body in lower case, without parameters; nil if the field is missing.
     public var contentType: String? {
         guard let field = headers["Content-Type"] else { return nil }
         let type = field.prefix { $0 != ";" }
@@ -197,17 +209,17 @@ public struct HTTPRequest: Sendable {
         }
     }
 
-    /// The body as a form (`application/x-www-form-urlencoded`), in UTF-8 unless its type says that it is ISO 8859-1.
+    /// The body as a form (`application/x-www-form-urlencoded`), in UTF-8 unless its type declares ISO 8859-1.
     ///
     /// - Parameters:
-    ///   - limit: how many bytes it may have.
-    ///   - orUntyped: whether a body without a type is taken for a form.
+    ///   - limit: the maximum size in bytes.
+    ///   - orUntyped: whether a body without a type is treated as a form.
     /// - Returns: its fields.
-    /// - Throws: 415 for another type, 413 for a longer body, 400 for text that is broken.
+    /// - Throws: 415 for another type, 413 for a longer body, 400 for malformed text.
     public func form(upTo limit: Int, orUntyped: Bool = false) async throws(HTTPError) -> Query {
         let type = contentType
         guard type == "application/x-www-form-urlencoded" || (orUntyped && type == nil) else {
-            throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
+            throw HTTPError.mediaType("send application/x-www-form-urlencoded")
         }
         let bytes = try await body.collect(upTo: limit)
         if isLatin1 { return try Query(parsingLatin1: bytes) }

@@ -2,7 +2,7 @@
 
 /// The other end of a connection.
 public enum Peer: Sendable, Hashable, CustomStringConvertible {
-    /// A network address, numeric and without brackets; a trusted proxy's word where there is one (the port is 0 then).
+    /// A network address, numeric and without brackets; reported by a trusted proxy if any (the port is 0 then).
     case network(address: String, port: UInt16)
     /// A process on this machine, over a Unix socket.
     case local(userID: UInt32)
@@ -15,6 +15,6 @@ public enum Peer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The client whose request is being answered, wherever in its handler; nil outside of one. The router sets it.
+    /// The client of the current request, anywhere in its handler; nil outside of a handler. The router sets it.
     @TaskLocal public static var current: Peer?
 }

@@ -2,9 +2,14 @@
 
 /// Percent-encoding (RFC 3986 §2.1) and the form variant where `+` is a space (WHATWG URL §5).
 public enum PercentEncoding {
-    /// The text with every escape undone once; nil when an escape is not two hexadecimal digits or the bytes are not UTF-8.
+    /// The text with every escape undone once; nil if an escape is not two hexadecimal digits or the bytes are not UTF-8.
     ///
     /// `plusIsSpace` is for `application/x-www-form-urlencoded`.
+    ///
+    /// - Parameters:
+    ///   - text: the escaped text.
+    ///   - plusIsSpace: true if `+` means a space.
+    /// - Returns: the text, or nil.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
             return String(text)
@@ -12,7 +17,7 @@ public enum PercentEncoding {
         return bytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The same, of bytes in whatever encoding.
+    /// The same for bytes in any encoding.
     static func bytes(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -31,6 +36,9 @@ public enum PercentEncoding {
     }
 
     /// The text with every byte but unreserved characters (RFC 3986 §2.3) escaped.
+    ///
+    /// - Parameter text: the text to escape.
+    /// - Returns: the escaped text.
     public static func encode(_ text: some StringProtocol) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var out: [UInt8] = []

@@ -6,7 +6,7 @@ public struct Query: Sendable, Hashable {
     public struct Pair: Sendable, Hashable {
         /// The decoded name.
         public let name: String
-        /// The decoded value; empty when there was no `=`.
+        /// The decoded value; empty if there was no `=`.
         public let value: String
     }
 
@@ -21,14 +21,20 @@ public struct Query: Sendable, Hashable {
         pairs = []
     }
 
-    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
+    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit`
+    /// pairs.
+    ///
+    /// - Parameters:
+    ///   - raw: the query, escaped.
+    ///   - limit: the largest accepted number of pairs.
+    /// - Throws: ``HTTPError`` with status 400.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         self.raw = raw
         var text = raw
         pairs = try text.withUTF8 { unsafe Self.pairs($0, limit, Self.decode) }.get()
     }
 
-    /// The same of a form in ISO 8859-1: every byte, escaped or not, is the character of that number.
+    /// The same for a form in ISO 8859-1: every byte, escaped or not, is the character with that number.
     init(parsingLatin1 bytes: [UInt8], limit: Int = 256) throws(HTTPError) {
         raw = Self.latin1(bytes)
         pairs = try unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -79,18 +85,23 @@ public struct Query: Sendable, Hashable {
         return unsafe PercentEncoding.bytes(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The first value of that name (names are case-sensitive), or nil when the name is not there.
+    /// The first value of that name (names are case-sensitive), or nil if the name is not there.
+    ///
+    /// - Parameter name: the name.
     public subscript(name: String) -> String? {
         for pair in pairs where pair.name == name { return pair.value }
         return nil
     }
 
     /// Every value of that name, in order.
+    ///
+    /// - Parameter name: the name.
+    /// - Returns: the values.
     public func all(_ name: String) -> [String] {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
-    /// The first value of a name in whatever case, or nil when the name is not there.
+    /// The first value of a name in whatever case, or nil if the name is not there.
     ///
     /// - Parameter name: in ASCII.
     /// - Returns: the decoded value.
@@ -100,11 +111,17 @@ public struct Query: Sendable, Hashable {
     }
 
     /// Whether a name, in whatever case, is there without a value or with one that means yes.
+    ///
+    /// - Parameter name: the name, in any case.
+    /// - Returns: true if it is set.
     public func hasFlag(ignoringCaseOf name: String) -> Bool { value(ignoringCaseOf: name).map(Self.meansYes) ?? false }
 
     private static func meansYes(_ value: String) -> Bool { ["", "true", "1", "yes"].contains(value.lowercased()) }
 
     /// Whether the name is there without a value or with one that means yes (`true`, `1`, `yes`, in any case).
+    ///
+    /// - Parameter name: the name.
+    /// - Returns: true if it is set.
     public func flag(_ name: String) -> Bool {
         self[name].map(Self.meansYes) ?? false
     }

@@ -4,11 +4,16 @@
 public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
     /// The path as sent, starting with `/`, without the query.
     public let raw: String
-    /// The decoded segments after the first `/`: `/a/b` has two, `/a/` has `a` and an empty one, `/` has one empty one.
+    /// The decoded segments after the first `/`: `/a/b` has two, `/a/` has `a` and an empty segment, `/` has one empty segment.
     public let segments: [String]
 
+    /// Parses the path of a request's target.
+    ///
     /// Refuses what could mean two things to two programs: characters that a target cannot hold, broken escapes, text that is
     /// not UTF-8, and segments that decode to a control character, `/`, `\`, `.` or `..`.
+    ///
+    /// - Parameter raw: the path, escaped.
+    /// - Throws: ``HTTPError`` with status 400.
     public init(parsing raw: String) throws(HTTPError) {
         var text = raw
         segments = try text.withUTF8 { unsafe Self.segments(of: $0) }.get()

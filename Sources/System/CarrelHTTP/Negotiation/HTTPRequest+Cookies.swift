@@ -3,6 +3,9 @@
 extension HTTPRequest {
     /// The values of every cookie of that name, in the order sent (RFC 6265bis §5.7.3): a neighbour on the same host can plant
     /// one, so what matters must be checked for each.
+    ///
+    /// - Parameter name: the cookie's name.
+    /// - Returns: the values.
     public func cookies(_ name: String) -> [String] {
         var out: [String] = []
         for field in headers.values("Cookie") {
@@ -18,6 +21,9 @@ extension HTTPRequest {
     }
 
     /// The value of the first cookie of that name.
+    ///
+    /// - Parameter name: the cookie's name.
+    /// - Returns: the value, or nil.
     public func cookie(_ name: String) -> String? {
         cookies(name).first
     }

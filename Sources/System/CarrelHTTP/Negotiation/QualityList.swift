@@ -13,7 +13,11 @@ public struct QualityList: Sendable, Hashable {
     /// The choices in the order given.
     public let choices: [Choice]
 
+    /// Parses a list of choices with weights.
+    ///
     /// Malformed choices are skipped; more than 64 choices are not read.
+    ///
+    /// - Parameter field: the value of a field such as `Accept`.
     public init(parsing field: String) {
         var choices: [Choice] = []
         for part in field.split(separator: ",").prefix(64) {
@@ -31,12 +35,18 @@ public struct QualityList: Sendable, Hashable {
         self.choices = choices
     }
 
-    /// The weight of a choice, nil when it is not listed.
+    /// The weight of a choice, nil if it is not listed.
+    ///
+    /// - Parameter value: the choice.
+    /// - Returns: the weight in thousandths, or nil.
     public func weight(_ value: String) -> Int? {
         choices.first { $0.value == value }?.weight
     }
 
     /// Whether the client of an `Accept-Encoding` field takes gzip and does not like the plain form better (RFC 9110 §12.5.3).
+    ///
+    /// - Parameter field: the value of `Accept-Encoding`; nil if the request has none.
+    /// - Returns: true if the response may be compressed.
     public static func takesGzip(_ field: String?) -> Bool {
         guard let field else { return false }
         let list = QualityList(parsing: field)
@@ -44,12 +54,12 @@ public struct QualityList: Sendable, Hashable {
         return gzip >= list.weight("identity") ?? 0
     }
 
-    /// The media type of ours that the client of an `Accept` field likes best (RFC 9110 §12.5.1): the first of equals, the
-    /// first of all without a field, nil when it takes none.
+    /// Selects the offered media type that an `Accept` field prefers (RFC 9110 §12.5.1): the first of equals, the first of all
+    /// without a field, nil if none is acceptable.
     ///
     /// - Parameters:
-    ///   - offers: media types in lower case, the one we like best first.
-    ///   - field: the field's value, nil when it is missing.
+    ///   - offers: media types in lower case, our preferred one first.
+    ///   - field: the field's value, nil if it is missing.
     /// - Returns: one of the offers, or nil.
     public static func best(of offers: [String], for field: String?) -> String? {
         guard let field else { return offers.first }

@@ -2,7 +2,7 @@
 
 /// A `Set-Cookie` field (RFC 6265bis §4.1).
 public struct SetCookie: Sendable, CustomStringConvertible {
-    /// Which requests of other sites carry the cookie.
+    /// The requests from other sites that include the cookie.
     public enum SameSite: String, Sendable {
         /// No request of another site.
         case strict = "Strict"
@@ -27,7 +27,18 @@ public struct SetCookie: Sendable, CustomStringConvertible {
     /// The requests of other sites that carry the cookie.
     public let sameSite: SameSite
 
+    /// Creates a cookie. Traps if the name, the value or the path has a character that a cookie cannot hold.
+    ///
     /// Traps when the name, the value or the path has a character that a cookie cannot hold.
+    ///
+    /// - Parameters:
+    ///   - name: the cookie's name.
+    ///   - value: its value.
+    ///   - path: the path of the requests that get the cookie.
+    ///   - maxAge: the lifetime in seconds; nil until the browser is closed.
+    ///   - isSecure: true if it is sent over TLS only.
+    ///   - isHTTPOnly: true if scripts cannot read it.
+    ///   - sameSite: the rule for requests from other sites.
     public init(
         _ name: String,
         _ value: String,

@@ -13,6 +13,8 @@ public struct OtherOrigins: Sendable, Equatable {
     /// No other origin: routes behave as if none were open.
     public init() {}
 
+    /// Creates a list of origins.
+    ///
     /// - Parameter origins: such as `https://play.example.org`, `capacitor://localhost`, `null` (pages without an origin), or `*` for all.
     ///   Texts for which ``isOrigin(_:)`` is false match nothing.
     public init(_ origins: [String]) {
@@ -24,6 +26,9 @@ public struct OtherOrigins: Sendable, Equatable {
     public var isEmpty: Bool { !allowsAll && origins.isEmpty }
 
     /// Whether a text is `*`, `null`, or a scheme, `://` and an authority with nothing after it (RFC 6454 §6.2).
+    ///
+    /// - Parameter text: the text.
+    /// - Returns: true if it can match an origin.
     public static func isOrigin(_ text: String) -> Bool {
         if text == "*" || text == "null" { return true }
         guard let separator = text.utf8.firstRange(of: "://".utf8) else { return false }
@@ -56,7 +61,7 @@ public struct OtherOrigins: Sendable, Equatable {
         request.headers["Origin"].map(allows) == true
     }
 
-    /// Methods that the request asks permission for (WHATWG Fetch §4.8); nil unless the request is a preflight.
+    /// The method that the request asks permission for (WHATWG Fetch §4.8); nil unless the request is a preflight.
     static func methodOfPreflight(_ request: HTTPRequest) -> HTTPMethod? {
         guard request.method == .options, request.headers["Origin"] != nil else { return nil }
         return request.headers["Access-Control-Request-Method"].map { HTTPMethod(rawValue: $0) }
@@ -88,20 +93,18 @@ public struct OtherOrigins: Sendable, Equatable {
         response.headers["Access-Control-Expose-Headers"] = Self.exposed
     }
 
-    /// Fields of responses that scripts may read, beside those that they always may (WHATWG Fetch §2.2.6).
+    /// Fields of responses that scripts may read, in addition to those that they always may (WHATWG Fetch §2.2.6).
     private static let exposed = "Accept-Ranges, Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, X-Request-Id"
 
     /// The response to a preflight.
     ///
     /// - Parameters:
     ///   - request: the preflight.
-    ///   - methods: of the open routes at its path.
-    /// - Returns: 204 with what is allowed; 403 for an origin that is not.
+    ///   - methods: the methods of the open routes at its path.
+    /// - Returns: 204 with the allowed methods and fields; 403 for an origin that is not allowed.
     func response(toPreflight request: HTTPRequest, methods: [HTTPMethod]) -> HTTPResponse {
         guard allows(request) else {
-            var refused = HTTPError(
-                .forbidden,
-                "http.otherOrigin",
+            var refused = HTTPError.otherOrigin(
                 "this origin is not allowed; see http.cors-origins in the settings"
             )
             .response(requestID: request.id)
@@ -117,7 +120,7 @@ public struct OtherOrigins: Sendable, Equatable {
         return response
     }
 
-    /// The names of the fields that the page wants to send. All may be sent: none makes a browser send what it knows of its user.
+    /// The names of the fields that the page wants to send. All may be sent: none makes a browser send user data.
     private static func requestedFields(_ request: HTTPRequest) -> String? {
         guard let list = request.headers.list("Access-Control-Request-Headers"), list.utf8.count <= 2048 else { return nil }
         let names = list.split(separator: ",").map { String($0).trimmingASCIISpace() }

@@ -11,6 +11,8 @@ public struct PathParameters: Sendable {
     }
 
     /// The text that `{name}` matched. Traps when the pattern has no such part.
+    ///
+    /// - Parameter name: the part's name.
     public subscript(name: String) -> String {
         for pair in pairs where pair.name == name { return pair.value }
         preconditionFailure("the route's pattern has no {\(name)}")

@@ -6,7 +6,7 @@ public final class Route: Sendable {
     /// ``HTTPProblemConvertible`` error, or anything else, which the client sees as 500 and nothing more.
     public typealias Action = @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
 
-    /// The method it answers.
+    /// The method of the route.
     public let method: HTTPMethod
     /// The pattern as it was given.
     public let pattern: String
@@ -20,7 +20,7 @@ public final class Route: Sendable {
     public let acceptsChunks: Bool
     /// Whether pages of ``Router/otherOrigins`` may use it and read its responses.
     public let isOpenToOtherOrigins: Bool
-    /// Whether GET answers HEAD too.
+    /// Whether a GET route also handles HEAD.
     public let answersHead: Bool
     let parts: [RoutePattern.Part]
     let action: Action

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which route a request takes, or why none.
+/// The route of a request, or the reason why there is none.
 public struct RouteMatch: Sendable {
-    /// The route; nil when there is none.
+    /// The route; nil if there is none.
     public let route: Route?
-    /// Why the request is refused before its handler; nil when it is not.
+    /// The problem that refuses the request before its handler; nil if it is not refused.
     public let problem: HTTPError?
     let parameters: PathParameters
-    /// Of a preflight of another origin: the methods of the open routes at its path, of which `route` is one.
+    /// For a preflight request of another origin: the methods of the open routes at its path, `route` among them.
     let preflight: [HTTPMethod]?
 
     init(

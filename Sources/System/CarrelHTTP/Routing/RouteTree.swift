@@ -58,7 +58,7 @@ struct RouteTree: Sendable {
         return nodes.count - 1
     }
 
-    /// The ends that the path leads to; nil when it leads nowhere.
+    /// The ends that the path leads to; nil if it leads nowhere.
     func match(_ segments: [String]) -> (ends: [(method: HTTPMethod, route: Int)], values: [String])? {
         var values: [String] = []
         guard let ends = walk(segments[...], from: 0, &values) else { return nil }

@@ -6,7 +6,7 @@ public struct Router: Sendable {
     public private(set) var routes: [Route] = []
     /// Told of every error that a client sees only as a 500, to be logged.
     public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
-    /// The page for browsers at a path without a route; nil leaves the problem as it is.
+    /// The page for browsers at a path without a route; nil leaves the problem unchanged.
     public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     /// The response for callers who may not know which paths exist: requested for every request that no route takes, for any reason, before
     /// any other answer. Nil admits them to that answer.
@@ -15,25 +15,26 @@ public struct Router: Sendable {
     public var otherOrigins = OtherOrigins()
     private var isOpening = false
     private var tree = RouteTree()
-    /// By the first segment of paths.
+    /// Fields of problem responses, by the first path segment.
     private var problemFields: [String: HTTPFields] = [:]
 
     /// Creates a router without routes.
     public init() {}
 
-    /// Adds a route. Traps when the pattern is broken or taken.
+    /// Adds a route. Traps if the pattern is malformed or taken.
     ///
     /// - Parameters:
     ///   - method: the method.
     ///   - pattern: segments joined by `/`, with or without a first one: literal text, `{name}`, `{name}.suffix`,
-    ///     `prefix{name}`, or `{name...}` at the end for all that is left. `{/}` at the end also accepts a path that ends in a slash.
+    ///     `prefix{name}`, or `{name...}` at the end for the rest of the path. `{/}` at the end also accepts a path that ends in
+    ///     a slash.
     ///   - secret: parameters that are never logged.
     ///   - acceptsForms: whether a state-changing request may carry a form or plain text.
     ///   - acceptsOtherOrigins: whether a page of another origin may send a state-changing request.
-    ///   - acceptsChunks: whether a body may come in chunks (RFC 9112 §7.1); the connection closes after one. The server answers 411
-    ///     on all other routes.
-    ///   - answersHead: whether GET answers HEAD too.
-    ///   - handler: makes the response.
+    ///   - acceptsChunks: whether a body may come in chunks (RFC 9112 §7.1); the connection closes after one. The server responds
+    ///     411 on all other routes.
+    ///   - answersHead: whether a GET route also handles HEAD.
+    ///   - handler: creates the response.
     public mutating func on(
         _ method: HTTPMethod,
         _ pattern: String,
@@ -72,12 +73,12 @@ public struct Router: Sendable {
         add(&self)
     }
 
-    /// Gives every problem that the router itself answers with, at paths of one first segment, fields of its own: where a route
-    /// throws, and where none answers for the method.
+    /// Adds fields to all problem responses of the router at paths with this first segment: if a route throws, and if no route
+    /// handles the method.
     ///
     /// - Parameters:
     ///   - segment: the first segment of the path.
-    ///   - fields: take the place of fields of the same names.
+    ///   - fields: the fields, which replace fields of the same names.
     public mutating func setFieldsOfProblems(at segment: String, _ fields: HTTPFields) {
         problemFields[segment] = fields
     }
@@ -89,14 +90,14 @@ public struct Router: Sendable {
     /// The response to a request that is refused before its target is trusted, with the fields of problems at its path.
     ///
     /// - Parameters:
-    ///   - problem: why it is refused.
-    ///   - target: as sent, whatever it is.
-    ///   - requestID: names the request.
+    ///   - problem: the reason for the refusal.
+    ///   - target: the target as sent, possibly invalid.
+    ///   - requestID: the request's id.
     /// - Returns: the problem.
     public func response(_ problem: HTTPError, toTarget target: String, requestID: String) -> HTTPResponse {
         func isEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
         var path = target.utf8[...]
-        // The absolute form, in which proxies are asked (RFC 9112 §3.2.2).
+        // The absolute form, used for proxies (RFC 9112 §3.2.2).
         if path.first != UInt8(ascii: "/"), let scheme = path.firstRange(of: "://".utf8) {
             path = path[scheme.upperBound...].drop { !isEnd($0) }
         }
@@ -110,13 +111,13 @@ public struct Router: Sendable {
         return response
     }
 
-    /// Which route a request takes.
+    /// Finds the route of a request.
     ///
-    /// The outcome carries the problem instead when there is none (404, 405 with `Allow`, 501) or when a page of another
-    /// origin tries to change state (403) or a form comes where none is expected (415).
+    /// The outcome carries the problem instead if there is none (404, 405 with `Allow`, 501) or if a page of another origin tries
+    /// to change state (403) or an unexpected form is sent (415).
     public func match(_ request: HTTPRequest) -> RouteMatch {
         guard let (ends, values) = tree.match(request.path.segments) else {
-            return RouteMatch(problem: HTTPError(.notFound, "http.notFound", "there is nothing at this path"))
+            return RouteMatch(problem: HTTPError.notFound("there is nothing at this path"))
         }
         let wanted = request.method
         let ofHead = ends.first { $0.method == .get && routes[$0.route].answersHead }
@@ -131,7 +132,7 @@ public struct Router: Sendable {
             return RouteMatch(
                 problem: HTTPError(
                     .methodNotAllowed,
-                    "http.methodNotAllowed",
+                    "http.method-not-allowed",
                     "the method is not allowed here",
                     headers: ["Allow": allowed.sorted().joined(separator: ", ")]
                 )
@@ -179,7 +180,7 @@ public struct Router: Sendable {
 
     private func perform(_ request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
-            let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
+            let problem = match.problem ?? HTTPError.notFound()
             if let refused = refusal?(request) { return refused }
             if problem.status == .notFound, let page = notFoundPage?(request) { return page }
             return response(problem, to: request)

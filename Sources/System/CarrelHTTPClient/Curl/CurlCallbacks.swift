@@ -65,7 +65,7 @@ func openSocket(
     return socket(target.family, target.socktype | O_CLOEXEC, target.protocol)
 }
 
-/// Called before each request goes out, on a new connection and on one that was kept.
+/// Called before each request is sent, on a new or a reused connection.
 func judgeConnection(
     _ context: UnsafeMutableRawPointer,
     _ peer: UnsafeMutablePointer<CChar>,

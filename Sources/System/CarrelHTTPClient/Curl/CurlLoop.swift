@@ -24,7 +24,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
     private var active: [ObjectIdentifier: Transfer] = [:]
     private var news: [Transfer] = []
 
-    /// - Throws: `client.failed` when the system has no memory or no thread for it.
+    /// - Throws: `client.failed` if the system has no memory or no thread for it.
     init(maxConnectionsPerHost: Int, maxConnections: Int, threads: ThreadStarter) throws(HTTPClientError) {
         guard EasyHandle.initialized, let multi = unsafe curl_multi_init() else {
             throw HTTPClientError(.failed, "libcurl cannot be initialized")
@@ -54,7 +54,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         send(.cancel(transfer))
     }
 
-    /// Goes on with a transfer that waited for its consumer or for its body.
+    /// Resumes a transfer that waited for its consumer or for its body.
     func resume(_ transfer: Transfer) {
         send(.resume(transfer))
     }
@@ -99,7 +99,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Has the transfer's task woken once, after all that comes in one go.
+    /// Wakes the transfer's task once, after all pending events.
     func add(news transfer: Transfer) {
         news.append(transfer)
     }

@@ -104,7 +104,7 @@ extension EasyHandle {
         set(CURLOPT_LOW_SPEED_TIME, max(1, (Self.milliseconds(timeouts.stall) + 999) / 1000))
     }
 
-    /// At least 1, because 0 means "for ever" to libcurl.
+    /// At least 1, because 0 means "forever" to libcurl.
     static func milliseconds(_ duration: Duration) -> Int {
         Int(min(max(1, duration / .milliseconds(1)), 1e9))
     }
@@ -123,7 +123,7 @@ extension EasyHandle {
             set(CURLOPT_CAPATH, nil)
         }
         set(CURLOPT_HTTP_VERSION, configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-        // requests to one host wait for its first connection to tell whether they can share it
+        // requests to one host wait for its first connection, to learn whether they can share it
         set(CURLOPT_PIPEWAIT, configuration.allowsHTTP2 && isEncrypted)
     }
 
@@ -132,5 +132,23 @@ extension EasyHandle {
         let text = Array(Base64.encode(der).utf8)
         let lines = stride(from: 0, to: text.count, by: 64).map { String(decoding: text[$0...].prefix(64), as: UTF8.self) }
         return "-----BEGIN CERTIFICATE-----\n\(lines.joined(separator: "\n"))\n-----END CERTIFICATE-----\n"
+    }
+}
+
+extension EasyHandle {
+    /// Sends the lines, and sends everything that happens to `transfer`, which must outlive the handle's use.
+    func connect(to transfer: Transfer) {
+        unsafe ccurl_set_pointer(raw, CURLOPT_HTTPHEADER, fields)
+        unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer)
+        unsafe ccurl_set_callbacks(
+            raw,
+            Unmanaged.passUnretained(transfer).toOpaque(),
+            receiveHeadLine,
+            receiveBody,
+            provideBody,
+            rewindBody,
+            openSocket,
+            transfer.judgesConnections ? judgeConnection : nil
+        )
     }
 }

@@ -8,8 +8,8 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
     static let initialized: Bool = curl_global_init(Int(ccurl_global_default)) == CURLE_OK
 
     let raw: UnsafeMutableRawPointer
-    private var fields: UnsafeMutablePointer<curl_slist>?
-    private let errorBuffer: UnsafeMutablePointer<CChar>
+    private(set) var fields: UnsafeMutablePointer<curl_slist>?
+    let errorBuffer: UnsafeMutablePointer<CChar>
 
     init?() {
         guard Self.initialized, let raw = unsafe curl_easy_init() else { return nil }
@@ -70,27 +70,11 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         }
     }
 
-    /// Adds a line to what is sent after the ones libcurl makes itself.
+    /// Adds a header line after libcurl's own.
     func addField(line: String) -> Bool {
         guard let longer = unsafe curl_slist_append(fields, line) else { return false }
         unsafe fields = unsafe longer
         return true
-    }
-
-    /// Sends the lines, and sends everything that happens to `transfer`, which must outlive the handle's use.
-    func connect(to transfer: Transfer) {
-        unsafe ccurl_set_pointer(raw, CURLOPT_HTTPHEADER, fields)
-        unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer)
-        unsafe ccurl_set_callbacks(
-            raw,
-            Unmanaged.passUnretained(transfer).toOpaque(),
-            receiveHeadLine,
-            receiveBody,
-            provideBody,
-            rewindBody,
-            openSocket,
-            transfer.judgesConnections ? judgeConnection : nil
-        )
     }
 
     /// Has the next attempt make a connection of its own, within the rest of the time.

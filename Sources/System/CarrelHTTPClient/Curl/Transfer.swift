@@ -6,14 +6,14 @@ import CarrelHTTP
 import CarrelThreads
 import Glibc
 
-/// One request on its way: what libcurl's callbacks do, and what the request's task waits for.
+/// A request in progress, shared by libcurl's callbacks and the waiting task.
 @safe
 final class Transfer: @unchecked Sendable {  // all that is not in `state` is the loop's alone
     /// The destination of the body.
     enum Sink: Sendable {
         case collect
         case stream
-        /// Into a regular file from this offset, if the response is the wanted one.
+        /// Into a regular file from this offset, if the response is the expected one.
         case file(Int32, offset: Int64)
     }
 
@@ -57,7 +57,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private var isAside = false
     private var isCutShort = false
     private var refused = false
-    /// Whether the connection that a request left open leads to an address that this one may not go to.
+    /// Whether a reused connection leads to an address that this request must not use.
     private var refusedReuse = false
     private var connectsAnew = false
     private var error: HTTPClientError?
@@ -91,15 +91,15 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         return isAllowed
     }
 
-    /// Judges the address of the connection that the request would go out on, which another request may have opened.
+    /// Checks the address of the connection that the request would use, which another request may have opened.
     func maySend(to address: [UInt8]) -> Bool {
         let isAllowed = addresses.allows(address)
         if isAllowed { rule.note(address, for: request.url) } else { (refused, refusedReuse) = (true, true) }
         return isAllowed
     }
 
-    /// Whether the request is to be tried once more, on a connection of its own, because the one that was kept is not for it. Nothing of it
-    /// has been sent.
+    /// Whether to retry the request on a new connection, because the reused one is not allowed for it. Nothing of it has been
+    /// sent.
     func retries(after result: CURLcode) -> Bool {
         guard result == CURLE_ABORTED_BY_CALLBACK, refusedReuse, !connectsAnew else { return false }
         (refused, refusedReuse, connectsAnew) = (false, false, true)
@@ -117,7 +117,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         }
     }
 
-    /// The head is there: decide where the body goes.
+    /// The head is complete: decide the destination of the body.
     private func begin() throws(HTTPClientError) {
         guard let status = head.status else { throw HTTPClientError(.head, "the response has no status") }
         isAside = request.maxRedirects > 0 && Redirect.leads(status, head.fields)
@@ -240,7 +240,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         wake()
     }
 
-    /// Lets the task look what is new.
+    /// Wakes the task to check for news.
     func wake() {
         hasNews = false
         let waiter = state.withLock { state in
@@ -253,7 +253,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
 
     // MARK: - in the request's task
 
-    /// Waits until `take` returns something; it is asked now and after every change. Cancelling the task calls `cancel`.
+    /// Waits until `take` returns something; it is called now and after every change. Cancelling the task calls `cancel`.
     func wait<Taken: Sendable>(
         cancel: @escaping @Sendable () -> Void,
         _ take: @Sendable (inout State) -> Taken?

@@ -2,7 +2,7 @@
 
 public import CarrelBytes
 
-/// Why a request has no response. Never holds credentials, header values or the path and query of a URL.
+/// The reason why a request has no response. Never contains credentials, header values or the path and query of a URL.
 public struct HTTPClientError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<HTTPClientError>
@@ -17,11 +17,13 @@ public struct HTTPClientError: CodedError {
 
     /// The kind of failure.
     public let code: Code
-    /// The problem of the server's certificate, where that is the cause; nil otherwise.
+    /// The problem of the server's certificate, if it is the cause; nil otherwise.
     public internal(set) var certificateProblem: CertificateProblem?
     /// A lower-case sentence without a period.
     public let message: String
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - code: all that equality compares.
     ///   - message: a lower-case sentence without a period, without secrets.
@@ -36,7 +38,7 @@ public struct HTTPClientError: CodedError {
 extension ErrorCode where Failure == HTTPClientError {
     /// The URL is not an absolute http or https URL.
     public static var url: Self { Self("client.url") }
-    /// A field to send has a bad name or value, or is one that the client writes itself.
+    /// A field to send has a bad name or value, or is written by the client itself.
     public static var header: Self { Self("client.header") }
     /// The host has no address.
     public static var resolve: Self { Self("client.resolve") }
@@ -54,7 +56,7 @@ extension ErrorCode where Failure == HTTPClientError {
     public static var head: Self { Self("client.head") }
     /// The connection broke, or the response ended, in the middle.
     public static var interrupted: Self { Self("client.interrupted") }
-    /// A redirect cannot be followed: too many, to where it must not lead, or with a body that cannot be sent again.
+    /// A redirect cannot be followed: too many, to a forbidden address, or with a body that cannot be sent again.
     public static var redirect: Self { Self("client.redirect") }
     /// The server did not answer with the byte range that was needed.
     public static var range: Self { Self("client.range") }

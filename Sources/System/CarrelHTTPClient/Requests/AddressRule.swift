@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which addresses a request may go to. It judges the very address of each connection, after the host's name was resolved, so that no way
-/// of writing an address goes around it; a connection that another request left open is judged again.
+/// The addresses that a request may connect to. The rule is applied to the actual address of each connection, after resolving the
+/// host's name, so that no spelling of an address bypasses it; reused connections are checked again.
 public enum AddressRule: Sendable {
     /// Every address, and Unix sockets.
     case any
@@ -12,14 +12,15 @@ public enum AddressRule: Sendable {
     /// Every address for the origins (scheme, host and port; RFC 6454 §4) of these URLs, ``publicOnly`` for every other origin, and no Unix
     /// socket. For content whose address the user named, and which refers to others: each redirect is judged by the origin that it leads to.
     case publicExcept(originsOf: [String])
-    /// Every address for named origins, until one of them led to a public address: from then on public ones for it, too. ``publicOnly`` for
-    /// every other origin, and no Unix socket. Requests that share the object share its findings.
+    /// Every address for named origins, until one of them leads to a public address: from then on only public ones for it, too.
+    /// ``publicOnly`` for every other origin, and no Unix socket. Requests that share the object share its findings.
     case named(NamedOrigins)
 
     /// The rule for one URL: never ``publicExcept(originsOf:)`` or ``named(_:)``.
     ///
-    /// - Parameter url: of the request, or of where a redirect leads.
-    /// - Returns: for a named origin ``any``, or what it may lead to; ``publicOnly`` for another one, and for a URL that is not well-formed.
+    /// - Parameter url: the URL of the request, or of a redirect's target.
+    /// - Returns: for a named origin ``any``, or its allowed addresses; ``publicOnly`` for another origin, and for a malformed
+    ///   URL.
     func resolved(for url: String) -> AddressRule {
         switch self {
         case .any, .only, .publicOnly: return self
@@ -48,39 +49,14 @@ public enum AddressRule: Sendable {
 
     /// Whether every address is allowed, whatever the URL.
     var isAny: Bool { if case .any = self { true } else { false } }
+}
 
+extension AddressRule {
     /// Whether an address is globally reachable unicast by the IANA special-purpose address registries (RFC 6890): not this
     /// host, private, shared (RFC 6598), loopback, link-local, documentation, benchmarking, multicast or reserved; and, since
     /// they hide an IPv4 address, not IPv4-mapped, 6to4 or Teredo. NAT64 (RFC 6052) is as public as the address inside.
     ///
     /// - Parameter address: 4 or 16 bytes in network order.
     /// - Returns: false for any other number of bytes, too.
-    public static func isPublic(_ address: [UInt8]) -> Bool {
-        switch address.count {
-        case 4: isPublicIPv4(address[...])
-        case 16: isPublicIPv6(address)
-        default: false
-        }
-    }
-
-    private static func isPublicIPv4(_ address: ArraySlice<UInt8>) -> Bool {
-        let number = address.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        return !notPublic.contains { block in number >> (32 - block.length) == block.prefix >> (32 - block.length) }
-    }
-
-    private static let notPublic: [(prefix: UInt32, length: UInt32)] = [
-        (0x0000_0000, 8), (0x0a00_0000, 8), (0x6440_0000, 10), (0x7f00_0000, 8), (0xa9fe_0000, 16), (0xac10_0000, 12),
-        (0xc000_0000, 24), (0xc000_0200, 24), (0xc058_6300, 24), (0xc0a8_0000, 16), (0xc612_0000, 15), (0xc633_6400, 24),
-        (0xcb00_7100, 24), (0xe000_0000, 4), (0xf000_0000, 4),
-    ]
-
-    private static func isPublicIPv6(_ address: [UInt8]) -> Bool {
-        if address.starts(with: [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]) { return isPublicIPv4(address[12...]) }
-        guard address[0] >> 5 == 1 else { return false }  // 2000::/3
-        let first = UInt32(address[0]) << 8 | UInt32(address[1])
-        let second = UInt32(address[2]) << 8 | UInt32(address[3])
-        if first == 0x2001, second < 0x0200 || second == 0x0db8 { return false }
-        if first == 0x2002 { return false }
-        return !(first == 0x3fff && second < 0x1000)
-    }
+    public static func isPublic(_ address: [UInt8]) -> Bool { PublicAddress.matches(address) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One range of bytes to ask for (RFC 9110 §14.1.2).
+/// A range of bytes to request (RFC 9110 §14.1.2).
 public enum ClientRange: Sendable, Equatable {
     /// From the first to the last of these, both included.
     case bytes(ClosedRange<Int64>)

@@ -9,8 +9,8 @@ public struct ClientRequest: Sendable {
 
     /// The method (RFC 9110 §9).
     public var method: HTTPMethod
-    /// Absolute, http or https. Dots in the path and percent-encoding go out as they are. A user name and password in it are
-    /// sent as Basic authentication.
+    /// Absolute, http or https. Dots in the path and percent-encoding are sent unchanged. A user name and password are sent as
+    /// Basic authentication.
     public var url: String
     /// `Content-Length` and `Transfer-Encoding` are the client's to write.
     public var headers: HTTPFields
@@ -20,27 +20,30 @@ public struct ClientRequest: Sendable {
     public var timeouts: ClientTimeouts
     /// A longer response, after decompression, is an error (`client.tooLarge`), as soon as that is known.
     public var maxResponseBytes: Int64
-    /// How many redirects to follow. Default: none, the redirect is the response. Fields that may be secret do not go to another
-    /// origin, and https does not become http.
+    /// The maximum number of redirects to follow. Default: none, the redirect is the response. Secret fields are not sent to
+    /// another origin, and https is not downgraded to http.
     public var maxRedirects: Int
-    /// The range of bytes to ask for. The status tells whether the server heeded it.
+    /// The range of bytes to request. The status shows whether the server honored it.
     public var range: ClientRange?
-    /// Whether a compressed response is asked for, and decompressed. Not together with a range. Default: no.
+    /// Whether to request a compressed response, and decompress it. Not together with a range. Default: no.
     public var acceptsCompression: Bool
-    /// The addresses that the request and its redirects may go to. Default: nil, the client's (``HTTPClientConfiguration/addresses``).
+    /// The addresses that the request and its redirects may go to. Default: nil, the client's
+    /// (``HTTPClientConfiguration/addresses``).
     public var addresses: AddressRule?
     /// Whether a redirect may lead to an `http` URL of another origin. Default: yes; from https it never may.
     public var allowsPlainRedirects: Bool
     /// The path of a Unix socket to connect to instead of the URL's host.
     public var unixSocketPath: String?
 
+    /// Creates a request.
+    ///
     /// - Parameters:
-    ///   - method: as it goes out.
+    ///   - method: the method, sent verbatim.
     ///   - url: absolute, http or https.
     ///   - headers: in this order.
-    ///   - body: what to send.
-    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
-    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    ///   - body: the body.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress by default.
+    ///   - maxResponseBytes: 16 MiB by default.
     public init(
         _ method: HTTPMethod,
         _ url: String,
@@ -68,8 +71,8 @@ public struct ClientRequest: Sendable {
     /// - Parameters:
     ///   - url: absolute, http or https.
     ///   - headers: in this order.
-    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
-    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress by default.
+    ///   - maxResponseBytes: 16 MiB by default.
     public init(
         _ url: String,
         headers: HTTPFields = [:],

@@ -8,10 +8,10 @@ public enum ClientRequestBody: Sendable {
     case none
     /// Bytes in memory, sent with `Content-Length`.
     case bytes([UInt8])
-    /// A part of a file, read as it is sent.
+    /// A part of a file, read while it is sent.
     case file(OpenFile, Range<Int64>)
-    /// Chunks as they come, each asked for when the one before is sent; nil is the end. Without a length it goes out chunked.
-    /// It can be sent only once: not after a redirect that keeps the method. When the request ends early, the task that asks is
-    /// cancelled and waited for, so a chunk that is being made must heed that.
+    /// Chunks, each requested when the previous one has been sent; nil is the end. Without a length the body is sent chunked. It
+    /// can be sent only once: not after a redirect that keeps the method. If the request ends early, the producing task is
+    /// cancelled and awaited, so it must respond to cancellation.
     case stream(length: Int64?, @Sendable () async throws -> [UInt8]?)
 }

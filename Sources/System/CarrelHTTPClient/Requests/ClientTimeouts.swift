@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long a request may take. There is no "for ever".
+/// The time limits of a request, which cannot be disabled.
 public struct ClientTimeouts: Sendable {
     /// To resolve, connect and shake hands.
     public var connect: Duration

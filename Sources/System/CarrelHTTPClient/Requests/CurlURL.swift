@@ -2,7 +2,7 @@
 
 import CCurl
 
-/// libcurl's view of a URL, so that what is decided here is about the URL that it will use.
+/// libcurl's view of a URL, so that decisions apply to the URL that it will use.
 @safe
 struct CurlURL: ~Copyable {
     private let raw: OpaquePointer
@@ -22,7 +22,7 @@ struct CurlURL: ~Copyable {
 
     private static let flags = UInt32(CURLU_PATH_AS_IS)
 
-    /// Goes to where a reference leads from here, dots resolved (RFC 3986 §5.2).
+    /// Resolves a reference against this URL, dots resolved (RFC 3986 §5.2).
     mutating func follow(_ reference: String) -> Bool {
         unsafe curl_url_set(raw, CURLUPART_URL, reference, 0) == CURLUE_OK
     }
@@ -37,7 +37,7 @@ struct CurlURL: ~Copyable {
 
     var text: String { part(CURLUPART_URL) }
 
-    /// Takes user name and password out.
+    /// Removes user name and password.
     mutating func removeCredentials() {
         for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS] { unsafe curl_url_set(raw, part, nil, 0) }
     }

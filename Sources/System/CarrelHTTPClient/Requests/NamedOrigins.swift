@@ -12,9 +12,11 @@ public final class NamedOrigins: Sendable {
     /// The names that led to a public address.
     private let published = Locked<Set<String>>([])
 
+    /// Creates the list of the origins of some URLs.
+    ///
     /// - Parameter urls: one URL or more of each origin; those that are not well-formed name none.
     public convenience init(of urls: [String]) {
-        self.init(of: urls, isPublic: AddressRule.isPublic)
+        self.init(of: urls, isPublic: PublicAddress.matches)
     }
 
     init(of urls: [String], isPublic: @escaping @Sendable ([UInt8]) -> Bool) {
@@ -32,7 +34,7 @@ public final class NamedOrigins: Sendable {
         isPublic(address) || !published.withLock { $0.contains(name) }
     }
 
-    /// Notes where a request goes.
+    /// Records the address of a request.
     func note(_ address: [UInt8], for name: String) {
         if isPublic(address) { published.withLock { _ = $0.insert(name) } }
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelFiles
 import CarrelHTTP
 import CarrelThreads
-import Glibc
 
 /// Gives libcurl the bytes of a request's body.
 final class Upload: Sendable {
     enum Answer {
         /// So many bytes; 0 is the end.
         case wrote(Int)
-        /// Nothing yet; the loop is told to go on when there is.
+        /// No data yet; the loop is resumed when there is.
         case pause
         case abort
     }
@@ -17,7 +17,7 @@ final class Upload: Sendable {
     private struct State: Sendable {
         /// Bytes given so far.
         var position: Int64 = 0
-        /// Of a stream: the chunk being sent, and how much of it is.
+        /// The chunk of a stream being sent, and the number of its bytes already sent.
         var chunk: [UInt8] = []
         var taken = 0
         var ended = false
@@ -35,7 +35,7 @@ final class Upload: Sendable {
         self.body = body
     }
 
-    /// Bytes in all; nil when that is not known.
+    /// Bytes in all; nil if that is not known.
     var length: Int64? {
         switch body {
         case .none: 0
@@ -74,8 +74,8 @@ final class Upload: Sendable {
         state.withLock { state in
             let offset = range.lowerBound + state.position
             let wanted = Int(min(Int64(room.count), range.upperBound - offset))
-            let got = unsafe wanted == 0 ? 0 : pread(file.fd, room.baseAddress, wanted, off_t(offset))
-            guard got > 0 || wanted == 0 else {
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<wanted])
+            guard let got = try? unsafe file.file.read(at: offset, into: part), got > 0 || wanted == 0 else {
                 state.failed = true
                 return .abort
             }
@@ -121,7 +121,7 @@ final class Upload: Sendable {
 
     // MARK: - in the request's task
 
-    /// Starts to ask a stream for its chunks; nil for any other body. `resume` tells the loop that there is something to send.
+    /// Starts requesting chunks from a stream; nil for any other body. `resume` notifies the loop of data to send.
     func startFeeding(_ resume: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
         guard case .stream(_, let next) = body else { return nil }
         return Task {

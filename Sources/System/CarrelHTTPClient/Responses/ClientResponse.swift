@@ -12,7 +12,7 @@ public struct ClientResponse: Sendable {
     public let url: String
     /// The HTTP version, such as `1.1` or `2`.
     public let version: String
-    /// The whole body where it is collected; empty where it is streamed or written to a file.
+    /// The whole body if it is collected; empty if it is streamed or written to a file.
     public internal(set) var body: [UInt8] = []
     /// Bytes of the body received, after decompression. For a stream that is only begun, 0.
     public internal(set) var bytesReceived: Int64 = 0

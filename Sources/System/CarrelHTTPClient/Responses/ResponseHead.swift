@@ -17,7 +17,7 @@ package struct ResponseHead {
 
     package init() {}
 
-    /// Takes one line with its line end. Returns whether it is the one that completes the head.
+    /// Parses one line with its line break. Returns whether it completes the head.
     package mutating func take(_ line: RawSpan) throws(HTTPClientError) -> Bool {
         size += line.byteCount
         guard size <= Self.limit else {

@@ -5,7 +5,7 @@ import CarrelHTTP
 /// A trusted proxy's statement about the client it speaks for.
 struct Forwarding: Sendable {
     let trusted: [AddressRange]
-    /// Those whose word about their client's certificate counts.
+    /// The proxies trusted about their client's certificate.
     var certificates: [AddressRange] = []
 
     /// Whether the peer's word counts.
@@ -14,13 +14,13 @@ struct Forwarding: Sendable {
         return trusts(address)
     }
 
-    /// The certificate of the client, when the peer is a proxy whose word about it counts.
+    /// The certificate of the client, if the peer is a proxy trusted about it.
     ///
     /// - Parameters:
     ///   - peer: the other end of the connection itself.
-    ///   - headers: as sent.
+    ///   - headers: the fields as sent.
     /// - Returns: nil without the field, and for every other peer.
-    /// - Throws: 400 for a field that cannot be read.
+    /// - Throws: 400 for an unreadable field.
     func certificate(_ peer: Peer, _ headers: HTTPFields) throws(HTTPError) -> ClientCertificate? {
         guard !certificates.isEmpty, case .network(let text, _) = peer, let address = IPAddress(text),
             certificates.contains(where: { $0.contains(address) })
@@ -28,7 +28,7 @@ struct Forwarding: Sendable {
         return try ClientCertificate(forwardedIn: headers)
     }
 
-    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field names none
+    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil if the field names none
     /// that can be used.
     func client(_ headers: HTTPFields) -> Peer? {
         guard let list = headers.list("X-Forwarded-For") else { return nil }
@@ -50,7 +50,7 @@ struct Forwarding: Sendable {
         return value == "http" || value == "https" ? value : nil
     }
 
-    /// The host that the client asked for.
+    /// The host requested by the client.
     func authority(_ headers: HTTPFields) -> String? {
         headers["X-Forwarded-Host"]
     }

@@ -3,21 +3,11 @@
 package import CarrelBytes
 internal import CarrelThreads
 
+/// The domain of ``HTTPServerError``.
+package enum HTTPServerErrorDomain: ErrorDomain {}
+
 /// Why a server does not start.
-package struct HTTPServerError: CodedError {
-    /// The kinds of this failure.
-    package typealias Code = ErrorCode<HTTPServerError>
-
-    /// The kind of failure.
-    package let code: Code
-    /// The failure and the remedy: a lower-case sentence without a period.
-    package let message: String
-
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
+package typealias HTTPServerError = CodedFailure<HTTPServerErrorDomain>
 
 extension ThreadStarter {
     /// Starts a thread without which a server does not work.

@@ -2,7 +2,7 @@
 
 import CarrelHTTP
 
-/// Which hosts a request may be meant for: what stands between a foreign page and us when its name is rebound to our address.
+/// The hosts that a request may name: protects against foreign pages whose name is rebound to our address.
 struct HostPolicy: Sendable {
     private var names: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
     private var allowsAll = false

@@ -2,15 +2,15 @@
 
 import CarrelHTTP
 
-/// The origin of links into the server: one that browsers reach and that the server answers for.
+/// The origin of links into the server: reachable by browsers and accepted by the server.
 package enum LinkOrigin {
-    /// The origin for links where the operator has not named a public one.
+    /// The origin for links if no public one is configured.
     ///
     /// - Parameters:
-    ///   - address: where the server listens.
+    ///   - address: the address of the server.
     ///   - allowedHosts: ``ServerConfiguration/allowedHosts``.
-    /// - Returns: scheme, host and port. The host is the address, or the first allowed one where other machines reach the server; nil where it
-    ///   listens on every address of the machine and no host is named.
+    /// - Returns: scheme, host and port. The host is the address, or the first allowed host if other machines can reach the
+    ///   server; nil if it listens on every address of the machine and no host is configured.
     package static func origin(of address: BoundAddress, allowedHosts: [String]) -> String? {
         guard case .tcp(let ip, let port, let isTLS) = address else { return nil }
         if ip.isLoopback { return "\(address)" }

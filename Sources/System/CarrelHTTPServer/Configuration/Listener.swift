@@ -4,7 +4,7 @@ package import CarrelHTTP
 
 /// An address to listen on.
 package enum Listener: Sendable, Hashable {
-    /// A numeric address and a port, 0 for any free one. With TLS when `isTLS`; the configuration names the certificate.
+    /// A numeric address and a port, 0 for any free one. With TLS if `isTLS`; the configuration names the certificate.
     case tcp(address: String, port: UInt16, isTLS: Bool = false)
     /// A Unix socket for processes of these users.
     case unix(path: String, users: Set<UInt32>)

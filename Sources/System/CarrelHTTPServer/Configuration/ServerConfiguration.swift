@@ -30,13 +30,13 @@ package struct ServerConfiguration: Sendable {
     package var allowedHosts: [String] = []
     /// The proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are trusted.
     package var trustedProxies: [AddressRange] = []
-    /// Listeners beside ``listeners`` that ask clients for a certificate.
+    /// Listeners that request a client certificate, in addition to ``listeners``.
     package var clientCertificateListeners: [ClientCertificateListener] = []
     /// The proxies whose `Client-Cert` (RFC 9440) is trusted, on every listener; from others the field is ignored.
     package var certificateProxies: [AddressRange] = []
     /// For listeners with TLS.
     package var tls: TLSFiles?
-    /// How long browsers use TLS alone after an answer over TLS (`Strict-Transport-Security`); zero sends no header.
+    /// The time for which browsers use only TLS after a response over TLS (`Strict-Transport-Security`); zero sends no header.
     package var strictTransport: Duration = .zero
     /// From the first byte of a request (or the connection's start) to the end of its header.
     package var headerDeadline: Duration = .seconds(10)
@@ -44,26 +44,26 @@ package struct ServerConfiguration: Sendable {
     package var bodyDeadline: Duration = .seconds(30)
     /// Bytes in a second.
     package var minimumBodyRate = 4096
-    /// How long a client may take no bytes of a response, as a paused player does.
+    /// The time for which a client may read no bytes of a response, like a paused player.
     package var stalledWriter: Duration = .seconds(120)
-    /// How long a connection may wait for its next request.
+    /// The time for which a connection may wait for its next request.
     package var keepAlive: Duration = .seconds(75)
     /// The longest exchange, from the first byte of the request to the last of the response.
     package var exchangeDeadline: Duration = .seconds(4 * 3600)
     /// More connections over the network than this are closed as they come.
     package var maximumConnections = 20000
-    /// The same for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
-    /// ``maximumConnections``, 0 for any number.
+    /// The limit for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
+    /// ``maximumConnections``, 0 for no limit.
     package var connectionsPerNetwork: Int?
     /// Connections of Unix sockets, which the other limits leave alone.
     static let unixConnections = 64
-    /// Bytes that all bodies of requests together may take in memory, and an eighth of them those of one network.
+    /// The memory limit of all request bodies together; one network may use an eighth of it.
     package var bodyMemory = 64 << 20
     /// Bytes in a second that a client takes of a response on average over ``stalledWriter``; 0 for any number.
     package var minimumReadRate = 1024
-    /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
-    /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
-    /// the command has pieces of just this size; the next ones take 20 KiB.
+    /// Bytes that a connection keeps, also while idle, for the start lines and header fields of a request and its response. A
+    /// token of 4,096 bytes fits into the request line even if each byte is escaped, with half a kilobyte of fields. The
+    /// command's allocator has a size class of exactly this size; the next one is 20 KiB.
     static let headerBytes = 14 * 1024
     /// The bytes of an unwanted body that are read, so that the client sees the answer, before the connection is cut.
     static let discardedBody = 1 << 20

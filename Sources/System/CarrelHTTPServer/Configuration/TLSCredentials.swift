@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CMicroHTTPD
+import CarrelBytes
 import CarrelHTTP
 internal import CarrelThreads
 

@@ -19,9 +19,9 @@ package struct TLSIdentity: Sendable {
     }
 }
 
-/// A listener with TLS that asks clients for a certificate, and serves routes of its own and nothing else.
+/// A listener with TLS that requests client certificates, and serves only its own routes.
 ///
-/// A client may come without a certificate, and with one that is not trusted: the handlers find that in ``HTTPRequest/clientCertificate``.
+/// A client may have no certificate, or an untrusted one: handlers check ``HTTPRequest/clientCertificate``.
 package struct ClientCertificateListener: Sendable {
     /// A numeric address.
     package let address: String

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 internal import CarrelThreads
 import Glibc
 import Synchronization
@@ -36,7 +37,7 @@ final class Acceptor: Sendable {
         close(epoll)
     }
 
-    /// Starts the thread; `take` is given each accepted socket and answers for closing it.
+    /// Starts the thread; `take` receives each accepted socket and is responsible for closing it.
     func start(
         _ threads: ThreadStarter,
         _ take: @escaping @Sendable (Int32, ListeningSocket) -> Void
@@ -60,7 +61,7 @@ final class Acceptor: Sendable {
     }
 
     private func accept(from socket: ListeningSocket, _ take: (Int32, ListeningSocket) -> Void) {
-        // Not for ever from one socket: the others and the wish to stop get their turn.
+        // Not forever from one socket: the other sockets and the stop signal get their turn.
         for _ in 0..<256 {
             let descriptor = clinux_accept(socket.descriptor)
             if descriptor >= 0 {

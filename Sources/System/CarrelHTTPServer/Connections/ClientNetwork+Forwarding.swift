@@ -3,7 +3,7 @@
 import CarrelHTTP
 
 extension ClientNetwork {
-    /// Nil where no limit of one network applies: the home's socket, this machine, and proxies that speak for others.
+    /// Nil if no limit per network applies: for the home's socket, this machine, and proxies.
     init?(_ peer: Peer, _ forwarding: Forwarding) {
         guard case .network(let text, _) = peer, let address = IPAddress(text), !address.isLoopback, !forwarding.trusts(address)
         else { return nil }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 internal import CarrelThreads
 import Glibc
 import Synchronization
 
-/// Connections that are answered and closed on our side while their client still sends.
+/// Connections that we have answered and closed while their client still sends.
 ///
-/// The kernel resets a connection that is closed with bytes unread, and the client loses the answer. So a copy of the descriptor stays
-/// open and what comes is thrown away, until the client closes too, for a bounded time and number of bytes.
+/// The kernel resets a connection that is closed with bytes unread, and the client loses the answer. So a copy of the descriptor
+/// stays open and received bytes are discarded, until the client closes too, for a bounded time and number of bytes.
 final class ClosingConnections: Sendable {
     private struct Entry {
         let number: UInt64
@@ -17,9 +18,9 @@ final class ClosingConnections: Sendable {
     }
 
     private struct State {
-        /// By descriptor.
+        /// The entries by descriptor.
         var entries: [Int32: Entry] = [:]
-        /// The entries in the order in which they came, which is that of their ends; some may have gone.
+        /// The entries in order of arrival, in which they also expire; some may already be removed.
         var order: [(descriptor: Int32, number: UInt64)] = []
         /// The elements of `order` that are done with.
         var passed = 0

@@ -5,7 +5,7 @@ import CarrelHTTP
 internal import CarrelThreads
 import Synchronization
 
-/// One accepted connection: who it is, how far it is, and until when it may stay there.
+/// An accepted connection: its peer, its state, and the deadline of that state.
 final class Connection: Sendable {
     /// The phase of a connection's present exchange.
     enum Phase: UInt8, AtomicRepresentable {
@@ -30,11 +30,11 @@ final class Connection: Sendable {
     let requests = Atomic<UInt32>(0)
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
-    /// Of a listener that asks clients for a certificate; they live as long as the connection's TLS session.
+    /// The client's certificate, if the listener requests one; valid as long as the connection's TLS session.
     let credentials: TLSCredentials?
     private let certificate = Locked<ClientCertificate??>(nil)
     private let waiting = Locked<Waiting?>(nil)
-    /// Whether `waiting` was set; only the connection's thread asks.
+    /// Whether `waiting` was set; only read by the connection's thread.
     private let isWaiting = Atomic(false)
 
     init(
@@ -73,8 +73,8 @@ final class Connection: Sendable {
         return unsafe clinux_socket_address(descriptor, 1, &address) == 0 ? IPAddress(address) : nil
     }
 
-    /// The certificate that the client showed in the handshake; it is verified for the first request. Nil without a certificate, and if the
-    /// listener asks for none.
+    /// The client's certificate from the handshake; it is verified for the first request. Nil without a certificate, and if the
+    /// listener requests none.
     ///
     /// Only in one of the connection's callbacks.
     var clientCertificate: ClientCertificate? {
@@ -87,7 +87,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true when that has happened already.
+    /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true if that has happened already.
     func wait(_ waiting: Waiting) -> Bool {
         isWaiting.store(true, ordering: .relaxed)
         self.waiting.withLock { $0 = waiting }
@@ -100,8 +100,8 @@ final class Connection: Sendable {
         waiting.withLock { $0 = nil }
     }
 
-    /// Whether nothing of the request that is not read yet can be missed: libmicrohttpd, told by the edge of an event, does not
-    /// see the end of the stream when it came together with bytes, and would wait for more.
+    /// Whether no unread part of the request can be missed: libmicrohttpd, which is edge-triggered, does not see the end of the
+    /// stream if it arrives together with bytes, and would wait for more.
     var awaitsBytes: Bool {
         switch phase.load(ordering: .relaxed) {
         case .idle, .head, .body: true
@@ -109,7 +109,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// The peer has hung up, or the server is going down: what waits is let go.
+    /// The peer has hung up, or the server is going down: waiters are released.
     func hangUp() {
         hasHungUp.store(true, ordering: .sequentiallyConsistent)
         waiting.withLock { $0 }?.abandon()

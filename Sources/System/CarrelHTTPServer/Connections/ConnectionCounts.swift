@@ -4,13 +4,13 @@ import CarrelHTTP
 
 internal import CarrelThreads
 
-/// How many connections are open, in all and of each network.
+/// The number of open connections, in total and for each network.
 ///
-/// Those of Unix sockets are counted for themselves, so that the operator gets in whatever clients do.
+/// Connections of Unix sockets are counted separately, so that the operator can connect whatever clients do.
 final class ConnectionCounts: Sendable {
     private enum Origin {
         case unix
-        /// Nil where the limit of one network does not apply.
+        /// A network; nil if the limit per network does not apply.
         case network(ClientNetwork?)
     }
 
@@ -18,7 +18,7 @@ final class ConnectionCounts: Sendable {
         var unix = 0
         var network = 0
         var networks: [ClientNetwork: Int] = [:]
-        /// By descriptor.
+        /// The origins by descriptor.
         var origins: [Int32: Origin] = [:]
     }
 
@@ -52,9 +52,9 @@ final class ConnectionCounts: Sendable {
     /// Counts a connection over the network, unless there are too many.
     ///
     /// - Parameters:
-    ///   - descriptor: of the connection.
-    ///   - address: of its other end; nil when that has gone already.
-    /// - Returns: false when it has to be closed.
+    ///   - descriptor: the connection's descriptor.
+    ///   - address: the peer's address; nil if it has already gone.
+    /// - Returns: false if it must be closed.
     func admit(_ descriptor: Int32, from address: IPAddress?) -> Bool {
         let network = address.flatMap { $0.isLoopback || forwarding.trusts($0) ? nil : ClientNetwork($0) }
         return state.withLock { state in

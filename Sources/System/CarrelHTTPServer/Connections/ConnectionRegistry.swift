@@ -10,17 +10,18 @@ import Synchronization
 final class ConnectionRegistry: Sendable {
     private struct Entry {
         let connection: Connection
-        /// The kernel's last count of bytes taken, when it was asked, and how many milliseconds the client has left to take more.
+        /// The kernel's last count of acknowledged bytes, the time of that count, and the milliseconds left for the client to
+        /// read more.
         var progress: UInt64 = 0
         var progressAt: Int64 = 0
         var patience: Int64 = 0
-        /// The requests before the one that is awaited, what had come when that was first seen, and when more came.
+        /// The number of requests before the awaited one, the bytes received when it was first seen, and the time of later bytes.
         var awaited: UInt32?
         var received: UInt64 = 0
         var receivedAt: Int64 = 0
 
-        /// Whether the client of a response takes too little of it: it has `limit` milliseconds, and gains them back with each byte that it
-        /// takes, a second with each `rate` of them. So a paused player lives that long, and one that takes a byte now and then no longer.
+        /// Whether the client reads a response too slowly: it has `limit` milliseconds, and regains a second for each `rate`
+        /// bytes that it reads. So a paused player survives for that time, and a client that reads occasional bytes not longer.
         mutating func isStalled(now: Int64, limit: Int64, rate: Int64) -> Bool {
             guard connection.phase.load(ordering: .relaxed) == .writing else {
                 progressAt = 0
@@ -67,14 +68,14 @@ final class ConnectionRegistry: Sendable {
     func hangUp(_ id: UInt64) {
         let connection = entries.withLock { entries -> Connection? in
             guard let connection = entries[id]?.connection else { return nil }
-            // A nudge is an edge for the reporter of this one, too: given each time, they would go round for ever.
+            // A nudge also triggers this event again: sent each time, it would loop forever.
             if !connection.hasHungUp.exchange(true, ordering: .sequentiallyConsistent) { Self.nudge(connection) }
             return connection
         }
         connection?.hangUp()
     }
 
-    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes in the buffer stay there.
+    /// Triggers another edge event for libmicrohttpd, the end of the stream; bytes in the buffer stay there.
     private static func nudge(_ connection: Connection) {
         if connection.awaitsBytes { shutdown(connection.descriptor, Int32(SHUT_RD)) }
     }
@@ -83,14 +84,14 @@ final class ConnectionRegistry: Sendable {
 
     var all: [Connection] { entries.withLock { $0.values.map(\.connection) } }
 
-    /// Cuts what is past its deadline, and writers whose client takes too little.
+    /// Closes connections past their deadline, and writers whose client reads too slowly.
     ///
     /// - Parameters:
     ///   - now: milliseconds of ``Monotonic``.
-    ///   - stalledWriter: milliseconds for which a client may take nothing.
+    ///   - stalledWriter: milliseconds for which a client may read nothing.
     ///   - header: milliseconds from the first bytes of a request to its last header field.
-    ///   - readRate: bytes in a second that a client takes on average over `stalledWriter`; 0 for any number.
-    /// - Returns: how many were cut.
+    ///   - readRate: the minimum average rate in bytes per second over `stalledWriter`; 0 for no minimum.
+    /// - Returns: the number of closed connections.
     func sweep(now: Int64, stalledWriter: Int64, header: Int64, readRate: Int64) -> Int {
         entries.withLock { entries in
             var cut = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 internal import CarrelThreads
 import Glibc
 import Synchronization
@@ -28,7 +29,7 @@ final class ConnectionWatch: Sendable {
         close(epoll)
     }
 
-    /// Starts the thread; `cut` is told how many connections a sweep has cut.
+    /// Starts the thread; `cut` receives the number of connections closed by a sweep.
     func start(
         interval: Int64,
         stalledWriter: Int64,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import CarrelBytes
 import CarrelFiles
 import CarrelHTTP
 import Glibc
@@ -12,12 +13,12 @@ final class ListeningSocket: Sendable {
     /// Whose connections are taken; nil means anyone's.
     let users: Set<UInt32>?
     let isTLS: Bool
-    /// Its place among the listeners that ask clients for a certificate; nil for one that does not.
+    /// Its index among the listeners that request client certificates; nil for other listeners.
     let site: Int?
 
     /// - Parameters:
-    ///   - listener: where to listen.
-    ///   - site: its place among the listeners that ask clients for a certificate.
+    ///   - listener: the listener's address.
+    ///   - site: its index among the listeners that request client certificates.
     /// - Throws: `server.address`, `server.listen`.
     init(_ listener: Listener, site: Int? = nil) throws(HTTPServerError) {
         self.site = site
@@ -39,7 +40,7 @@ final class ListeningSocket: Sendable {
             self.isTLS = isTLS
             users = nil
         case .unix(let path, let users):
-            // A socket that a dead process left behind is in the way; one that answers is in use.
+            // The socket of a dead process is replaced; a socket that accepts connections is in use.
             switch unsafe clinux_unix_answers(path) {
             case 0: unsafe unlink(path)
             case 1: throw HTTPServerError(.listen, "another process listens on \(path)")

@@ -12,7 +12,7 @@ import Synchronization
 /// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
 /// looks at the condition again; the one that changes it first changes it, then looks whether the other waits. One of them always
 /// sees the other, so no wake-up is lost, and only one of them resumes.
-final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
+final class Exchange: PendingExchange, @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
     private enum Stage {
         case head, upload, waiting, gathered, answered
     }
@@ -29,7 +29,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private(set) var method = ""
     private(set) var id = ""
     private(set) var peer: Peer
-    /// Nil when the request was refused before its target was trusted.
+    /// Nil if the request was refused before its target was trusted.
     private(set) var request: HTTPRequest?
     private(set) var match: RouteMatch?
     private var upload: UploadBody?
@@ -38,13 +38,13 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private var bodyStarted: Int64 = 0
     /// The announced number of bytes; nil for a body in chunks.
     private var announced: Int?
-    /// Whether more of the body may come, or of what the client takes for one.
+    /// Whether more bytes of the body may arrive, or of what the client considers a body.
     private var hasOpenBody = false
     /// Whether the connection ends after the answer, whatever the answer is.
     private var isLast = false
     private var isPaused = false
     private var pausedAt: Int64 = 0
-    /// Whether the answer went out past the library.
+    /// Whether the response was written directly, not by the library.
     private var wasSentWhole = false
     /// The response; nil before.
     private(set) var reply: Reply?
@@ -149,9 +149,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             self.match = match
             if framing == .chunked {
                 guard match.route?.acceptsChunks == true else {
-                    throw HTTPError(.lengthRequired, "http.lengthRequired", "send a Content-Length: this takes no chunked body")
+                    throw HTTPError(.lengthRequired, "http.length-required", "send a Content-Length: this takes no chunked body")
                 }
-                // How the chunks were parted cannot be seen in full, so that nothing behind them counts.
+                // The chunk framing is not fully visible, so nothing after the chunks is trusted.
                 isLast = true
             }
             return start(request, match, framing)
@@ -170,15 +170,15 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     /// Whether all of the header has come.
     var hasWholeHead: Bool { handle.headByteCount > 0 }
 
-    /// The library refuses the request for its length, without a word to us and with two heads: this answer goes out before, and nothing
-    /// after it.
+    /// Refuses the request for its length: the library would do so without telling us, and with two heads. This response is sent
+    /// first, and nothing after it.
     func refuseLength() {
         id = worker.ids.next()
         hasOpenBody = true
         sendLast(worker.router.response(RequestGuard.unreadableLength, toTarget: target, requestID: id))
     }
 
-    /// Answers where the library takes no response any more.
+    /// Responds if the library no longer accepts a response.
     private func sendLast(_ response: HTTPResponse) {
         let reply = Reply(response, exchange: self, closing: true)
         self.reply = reply
@@ -222,7 +222,8 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             finish(Compression.apply(to: await router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
-            // Answered without the body. A client that waits for 100 or sends much is told immediately, and the connection ends.
+            // Answered without the body. A client that waits for 100 or sends a long body gets the response immediately, and the
+            // connection ends.
             let waits = request.headers["Expect"] != nil
             let isLong = if case .length(let length) = framing { length > limits.discarded } else { false }
             return upload != nil && (waits || isLong) ? answer(closing: true) : .YES
@@ -231,7 +232,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return .YES
     }
 
-    /// Takes bytes of the body, or throws them away when the answer is ready.
+    /// Receives bytes of the body, or discards them if the response is ready.
     private func receive(_ bytes: UnsafeRawBufferPointer, _ count: inout Int) -> MHD_Result {
         let limits = worker.core.limits
         let now = Monotonic.milliseconds()
@@ -241,7 +242,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             bodyStarted += now - pausedAt
         }
         if let upload, upload.isFull, !isFinished.load(ordering: .sequentiallyConsistent) {
-            // The bytes stay with the library: taking them, it would go on to the next ones although it is suspended.
+            // The bytes stay with the library: if they were taken, it would continue with the next although it is suspended.
             isPaused = true
             pausedAt = now
             connection.enter(.body, until: started / 1_000_000 + limits.exchange)
@@ -255,7 +256,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             until: min(bodyStarted + limits.body + Int64(received) * 1000 / limits.bodyRate, now + limits.exchange)
         )
         guard let upload, !isFinished.load(ordering: .sequentiallyConsistent) else {
-            // What is left of a short body is heard out, so that the connection goes on; else the answer goes out now.
+            // The rest of a short body is read, so that the connection can be reused; otherwise the response is sent now.
             if let announced, !isLast, announced - received <= limits.discarded { return .YES }
             if let response {
                 self.response = nil
@@ -322,9 +323,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         if hasOpenBody, wasSent { handle.lingers = true }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
         if stage == .gathered, let member = reply?.member { worker.core.gathering.leave(member) }
-        upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
+        upload?.fail(HTTPError(.badRequest, "http.body-cut-off", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
-        worker.core.record(self, wasSent: wasSent)
+        record(wasSent: wasSent)
         // What refers to us goes, so that we can.
         reply?.release()
         request = nil
@@ -343,7 +344,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         wake()
     }
 
-    /// Notes that the client is gone; false when that is known.
+    /// Notes that the client is gone; false if that is known.
     func markAbandoned() -> Bool {
         !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
     }

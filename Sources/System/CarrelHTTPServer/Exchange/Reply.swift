@@ -46,7 +46,7 @@ final class Reply {
         }
     }
 
-    /// The response as it goes over the wire, for where the library takes none. A body that is not in memory is left out.
+    /// The serialized response, for use without the library. A body that is not in memory is omitted.
     func text() -> [UInt8] {
         var body: [UInt8] = []
         if case .bytes(let bytes) = response.body, !isHead, !response.status.forbidsBody { body = bytes }
@@ -62,12 +62,13 @@ final class Reply {
     /// Whether a body that was drafted is there.
     var isMade: Bool { member?.isMade ?? true }
 
-    /// Drafts a body that is best made together with others; nil when this one is not.
+    /// Drafts a body that is best generated together with others; nil for other bodies.
     func draft() -> BodyBatch.Member? {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
             length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })
         else { return nil }
-        let member = BodyBatch.Member(exchange, source, buffer, length: length)
+        let exchange = exchange
+        let member = BodyBatch.Member(source, buffer, length: length) { exchange.wake() }
         self.member = member
         return member
     }
@@ -122,13 +123,13 @@ final class Reply {
             }
         }
         // The array's storage stays where it is while the box holds the only use of it, and no code changes it.
-        let box = unsafe Unmanaged.passRetained(HeldBytes(bytes))
+        let box = unsafe Unmanaged.passRetained(PinnedBytes(bytes))
         let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
         guard
             let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
                 bytes.count,
                 start,
-                releaseHeldBytes,
+                releasePinnedBytes,
                 box.toOpaque()
             )
         else {
@@ -142,7 +143,7 @@ final class Reply {
     private func make(_ file: OpenFile, _ range: Range<Int64>) -> OpaquePointer? {
         guard !range.isEmpty else { return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
         guard !exchange.connection.isTLS else {
-            return unsafe make(range.count, reader: PulledBody(FileSource(file, range), reply: self, length: range.count))
+            return unsafe make(range.count, reader: PulledBody(FileBody(file, range), reply: self, length: range.count))
         }
         let copy = fcntl(file.fd, F_DUPFD_CLOEXEC, 0)  // libmicrohttpd closes it
         guard copy >= 0 else { return nil }
@@ -152,8 +153,8 @@ final class Reply {
         return unsafe made
     }
 
-    /// A body that fits a buffer is made immediately, so that header and body leave in one call, and so that a source that fails
-    /// still gives an error that can be understood: nil then, and that is what is answered.
+    /// A body that fits a buffer is generated immediately, so that header and body are sent in one call, and so that a failing
+    /// source still produces an error response: nil then.
     private func fill(_ length: Int, _ body: (inout OutputRawSpan) throws -> Void) -> WriteBuffers.Buffer? {
         let buffer = exchange.worker.buffers.take()
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<length])
@@ -217,10 +218,10 @@ final class Reply {
         }
     }
 
-    /// Gives all fields but those that say how the body is framed, until one is not taken.
+    /// Passes all fields except body framing, until one is refused.
     ///
-    /// - Parameter take: false ends it.
-    /// - Returns: whether all were taken.
+    /// - Parameter take: returns false to stop.
+    /// - Returns: whether all were accepted.
     private func eachField(_ take: (_ name: String, _ value: String) -> Bool) -> Bool {
         var hasOptions = false
         var hasPolicy = false
@@ -243,10 +244,75 @@ final class Reply {
         return take("X-Request-Id", exchange.id) && (!closing || take("Connection", "close"))
     }
 
-    /// False when the field cannot be sent. What Swift passes to C by itself it copies into memory that it asks for.
+    /// Returns false if the field cannot be sent. Swift's implicit bridging to C would allocate a copy.
     private static func add(_ name: String, _ value: String, to made: OpaquePointer) -> Bool {
         unsafe name.withCString { name in
             unsafe value.withCString { value in unsafe MHD_add_response_header(made, name, value) == .YES }
+        }
+    }
+}
+
+/// Blocks of a source.
+final class PulledBody: BodyReader {
+    private let source: any BodySource
+    private unowned let reply: Reply
+    private let length: Int?
+
+    init(_ source: any BodySource, reply: Reply, length: Int?) {
+        self.source = source
+        self.reply = reply
+        self.length = length
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var out = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try source.read(into: &out)
+        } catch {
+            return Self.failure
+        }
+        let count = unsafe out.finalize(for: buffer)
+        reply.sent += count
+        if count == 0 { return length == nil ? Self.end : Self.failure }
+        return count
+    }
+}
+
+/// Chunks of an asynchronous producer.
+final class StreamReader: BodyReader {
+    private let stream: StreamedBody
+    private let length: Int?
+    private unowned let exchange: Exchange
+    private unowned let reply: Reply
+    private var isStarted = false
+    private var sent = 0
+
+    init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
+        self.stream = stream
+        self.length = length
+        self.exchange = exchange
+        self.reply = reply
+    }
+
+    deinit {
+        stream.close(isWhole: sent == length)
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if !isStarted {
+            isStarted = true
+            stream.start()
+        }
+        switch unsafe stream.read(into: buffer) {
+        case .bytes(let count):
+            sent += count
+            reply.sent += count
+            return count
+        case .end: return length == nil ? Self.end : Self.failure
+        case .failed: return Self.failure
+        case .wait:
+            exchange.suspend { stream.isReady }
+            return 0
         }
     }
 }

@@ -2,7 +2,7 @@
 
 import CarrelMetrics
 
-/// One worker's way to the counters of requests, so that it looks each of them up once.
+/// A worker's cache of request counters, so that it looks up each only once.
 final class RequestMetrics {
     private struct Key: Hashable {
         let route: String
@@ -14,7 +14,7 @@ final class RequestMetrics {
 
     private let metrics: ServerMetrics
     private var known: [Key: (count: Counter, time: Histogram)] = [:]
-    /// The last one, which is often the next.
+    /// The last used counters, which are often the next.
     private var last: (key: Key, count: Counter, time: Histogram)?
 
     init(_ metrics: ServerMetrics) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMetrics
-import Synchronization
 
 /// The counters of the server.
 final class ServerMetrics: Sendable {
@@ -24,18 +23,5 @@ final class ServerMetrics: Sendable {
             "Bodies of requests refused because bodies took too much memory."
         )
         sent = registry.counter("carrel_http_response_body_bytes_total", "Bytes of response bodies.")
-    }
-
-    /// Adds what is read from the server itself.
-    func gauges(for core: ServerCore) {
-        registry.gauge("carrel_http_connections", "Open connections.") { [weak core] in
-            Double(core?.connections.total ?? 0)
-        }
-        registry.gauge("carrel_http_request_body_bytes", "Bytes of request bodies held in memory.") { [weak core] in
-            Double(core?.bodies.held ?? 0)
-        }
-        registry.gauge("carrel_http_requests_in_flight", "Requests whose response is not sent yet.") { [weak core] in
-            Double(core?.inFlight.load(ordering: .relaxed) ?? 0)
-        }
     }
 }

@@ -7,7 +7,7 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
     /// 64 digits of lower-case hexadecimal.
     package let text: String
 
-    /// The id that `text` spells, or nil when it is not 64 digits of lower-case hexadecimal.
+    /// The id that `text` spells, or nil if it is not 64 digits of lower-case hexadecimal.
     package init?(_ text: String) {
         guard text.utf8.count == 64, let digest = Hex.decode(text), Hex.encode(digest) == text else { return nil }
         self.text = text

@@ -25,7 +25,7 @@ package protocol BlobStore: Sendable {
     ///   - before: blobs that were finished then or later do not count as unused.
     ///   - isUsed: whether a blob is in use.
     /// - Returns: both numbers.
-    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    /// - Throws: `store.unavailable` if the folder cannot be read; what `isUsed` throws.
     func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus
 
     /// Moves the blobs that were finished before an instant and are not in use to the trash, and deletes what has been there for
@@ -36,14 +36,14 @@ package protocol BlobStore: Sendable {
     ///   - now: the time, noted with each blob in the trash.
     ///   - isUsed: whether a blob is in use.
     /// - Returns: the number of blobs that were moved to the trash.
-    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    /// - Throws: `store.unavailable` if the folder cannot be read; what `isUsed` throws.
     @discardableResult
     func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int
 
     /// Moves blobs that are in use, and missing in their place, back from the trash. Nothing is deleted.
     ///
     /// - Parameter isUsed: whether a blob is in use.
-    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    /// - Throws: `store.unavailable` if the folder cannot be read; what `isUsed` throws.
     func recover(keeping isUsed: (BlobID) throws -> Bool) throws
 
     /// Calls `body` with the name of every blob, in no order.

@@ -71,10 +71,7 @@ extension DirectoryBlobStore {
 
     private func moveBack(_ name: String, _ id: BlobID) throws(StoreError) {
         try makeFolder("\(path)/\(id.text.prefix(2))")
-        guard unsafe rename(name, path(of: id)) == 0 else {
-            throw StoreError(errno: errno, "the blob cannot be moved back from the trash")
-        }
-        try syncFolder(of: path(of: id))
+        try rename(name, to: path(of: id), orSay: "the blob cannot be moved back from the trash")
     }
 
     package func recover(keeping isUsed: (BlobID) throws -> Bool) throws {

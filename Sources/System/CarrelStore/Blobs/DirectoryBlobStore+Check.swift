@@ -15,9 +15,9 @@ extension OpenBlob {
     /// Compares the digest of all bytes with a name.
     ///
     /// - Parameters:
-    ///   - id: the name that the blob has.
-    ///   - progress: told the number of bytes of each piece.
-    /// - Throws: `store.damaged` when the bytes are not those that the name stands for.
+    ///   - id: the blob's name.
+    ///   - progress: receives the number of bytes of each piece.
+    /// - Throws: `store.damaged` if the bytes do not match the name.
     package func verify(_ id: BlobID, progress: ((Int64) -> Void)? = nil) throws(StoreError) {
         var digest = SHA256.Stream()
         var offset: Int64 = 0
@@ -46,16 +46,16 @@ extension OpenBlob {
 }
 
 extension DirectoryBlobStore {
-    /// Puts a sound copy in the place of a damaged or missing blob.
+    /// Replaces a damaged or missing blob with an intact copy.
     ///
-    /// The digest of the copy is compared before anything is written. The bytes that were written then get the name of their own digest, so
+    /// The digest of the copy is verified before anything is written. The written bytes then get the name of their own digest, so
     /// a copy that changes meanwhile replaces nothing.
     ///
     /// - Parameters:
     ///   - id: the blob.
-    ///   - folder: the folder of another store, or any folder with files that are called as blobs are.
-    /// - Returns: false when the folder has no sound copy.
-    /// - Throws: `store.full` and the like when the copy cannot be written.
+    ///   - folder: the folder of another store, or any folder with files named like blobs.
+    /// - Returns: false if the folder has no intact copy.
+    /// - Throws: `store.full` and the like if the copy cannot be written.
     package func mend(_ id: BlobID, from folder: String) throws(StoreError) -> Bool {
         for path in ["\(folder)/\(id.text.prefix(2))/\(id.text)", "\(folder)/\(id.text)"] {
             let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)

@@ -12,8 +12,8 @@ extension DirectoryBlobStore {
 
     /// The id of the installation that the store belongs to, from its file `installation`.
     ///
-    /// - Returns: nil when the store belongs to none yet.
-    /// - Throws: `store.corrupt` when the file holds no id; `store.unavailable` when it cannot be read.
+    /// - Returns: nil if the store belongs to none yet.
+    /// - Throws: `store.corrupt` if the file holds no id; `store.unavailable` when it cannot be read.
     package func installation() throws(StoreError) -> String? {
         let descriptor = unsafe Glibc.open(installationPath, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -31,19 +31,19 @@ extension DirectoryBlobStore {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// How the file gets its name, unless another has it. File systems without hard links, such as exFAT and some network shares, take the
-    /// second; the third is for those that cannot do that either.
+    /// A way to name the file unless the name is taken. File systems without hard links, such as exFAT and some network shares,
+    /// use the second; the third is for file systems that support neither.
     enum Placing: CaseIterable, Sendable {
         case link, renameNew
         /// A plain rename by the holder of a lock.
         case lockedRename
     }
 
-    /// Makes the store belong to an installation, unless it belongs to one.
+    /// Assigns the store to an installation, unless it already belongs to one.
     ///
     /// - Parameter id: visible ASCII, up to 200 characters.
-    /// - Returns: the id that the store has then: of several processes, the first counts.
-    /// - Throws: `store.full` or `store.unavailable` when the file cannot be written.
+    /// - Returns: the store's resulting id: the first of several processes wins.
+    /// - Throws: `store.full` or `store.unavailable` if the file cannot be written.
     package func join(installation id: String) throws(StoreError) -> String {
         try join(installation: id, by: Placing.allCases)
     }
@@ -54,8 +54,8 @@ extension DirectoryBlobStore {
         return try installation() ?? id
     }
 
-    /// Moves a new file into place, unless one is there. Returns false when another process took the new file for one that a dead process
-    /// left, before it was locked.
+    /// Moves a new file into place, unless it exists. Returns false if another process removed the new file as a dead process's,
+    /// before it was locked.
     private func place(_ line: [UInt8], by ways: [Placing]) throws(StoreError) -> Bool {
         let temporary = "\(partials)/installation-\(getpid())-\(UInt64.random(in: .min ... .max))"
         let descriptor = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

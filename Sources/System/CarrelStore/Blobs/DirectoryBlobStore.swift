@@ -12,10 +12,10 @@ package final class DirectoryBlobStore: BlobStore {
     /// The folder.
     package let path: String
 
-    /// Opens the folder, or makes it, and removes what processes that died have left half written.
+    /// Opens or creates the folder, and removes partial files of dead processes.
     ///
-    /// - Parameter path: the folder; the one it is in must exist.
-    /// - Throws: `store.unavailable` when it cannot be used.
+    /// - Parameter path: the folder; its parent must exist.
+    /// - Throws: `store.unavailable` if it cannot be used.
     package init(path: String) throws(StoreError) {
         self.path = path
         try makeFolder(path)
@@ -24,7 +24,7 @@ package final class DirectoryBlobStore: BlobStore {
     }
 
     package func writer() throws(StoreError) -> any BlobWriter {
-        try DirectoryBlobWriter(store: self, folder: partials)
+        try DirectoryBlobWriter(in: partials, keep: keep)
     }
 
     package func open(_ id: BlobID) throws(StoreError) -> OpenBlob {
@@ -66,8 +66,7 @@ package final class DirectoryBlobStore: BlobStore {
     func keep(_ partial: String, as id: BlobID) throws(StoreError) {
         let target = path(of: id)
         try makeFolder("\(path)/\(id.text.prefix(2))")
-        guard unsafe rename(partial, target) == 0 else { throw StoreError(errno: errno, "the blob cannot be given its name") }
-        try syncFolder(of: target)
+        try rename(partial, to: target, orSay: "the blob cannot be given its name")
     }
 
     func makeFolder(_ path: String) throws(StoreError) {

@@ -7,7 +7,8 @@ import Glibc
 
 /// A blob on its way into a folder. It holds a lock on its partial file, which goes when the process does.
 final class DirectoryBlobWriter: BlobWriter {
-    private let store: DirectoryBlobStore
+    /// Gives the finished partial file its name.
+    private let keep: (_ partial: String, _ id: BlobID) throws(StoreError) -> Void
     private let path: String
     private var descriptor: Int32
     private var digest: SHA256.Stream? = SHA256.Stream()
@@ -15,13 +16,17 @@ final class DirectoryBlobWriter: BlobWriter {
     private(set) var byteCount: Int64 = 0
     private let bufferSize = 256 << 10
 
-    init(store: DirectoryBlobStore, folder: String) throws(StoreError) {
-        self.store = store
+    /// - Parameters:
+    ///   - folder: the folder of partial files.
+    ///   - keep: gives the finished partial file its name, for good.
+    /// - Throws: `store.full` or `store.unavailable` when no file can be created.
+    init(in folder: String, keep: @escaping (_ partial: String, _ id: BlobID) throws(StoreError) -> Void) throws(StoreError) {
+        self.keep = keep
         while true {
             let path = "\(folder)/\(getpid())-\(UInt64.random(in: .min ... .max))"
             let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw StoreError(errno: errno, "a blob cannot be begun") }
-            // Between these two calls a sweep may have taken the file for a dead one.
+            // Between these two calls a sweep may have removed the file as a dead process's.
             var status = stat()
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 1 {
                 self.path = path
@@ -53,7 +58,7 @@ final class DirectoryBlobWriter: BlobWriter {
         }
         let id = BlobID(digest: digest.finish())
         do throws(StoreError) {
-            try store.keep(path, as: id)
+            try keep(path, id)
         } catch {
             throw giveUp(error)
         }

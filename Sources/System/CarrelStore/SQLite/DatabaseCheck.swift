@@ -5,9 +5,9 @@ import Glibc
 
 /// The result of checking a whole database file.
 package struct DatabaseCheck: Sendable, Equatable {
-    /// Damage, a line for each, at most a hundred; none when the file is sound.
+    /// Damage, a line for each, at most a hundred; none if the file is sound.
     package let problems: [String]
-    /// The newest migration that was applied; nil when the file has none, so it was not written by this product.
+    /// The newest migration that was applied; nil if the file has none, so it was not written by this product.
     package let schemaVersion: Int?
 
     /// - Parameters:
@@ -23,13 +23,13 @@ package struct DatabaseCheck: Sendable, Equatable {
 }
 
 extension SQLiteDatabase {
-    /// Reads a database file from end to end and says what is wrong with it.
+    /// Reads a whole database file and reports damage.
     ///
     /// Takes seconds for each gigabyte. The file may be in use.
     ///
     /// - Parameter path: the file.
     /// - Returns: the damage found.
-    /// - Throws: `store.corrupt` unless it is a database, `store.notFound` when there is none.
+    /// - Throws: `store.corrupt` unless it is a database, `store.notFound` if it does not exist.
     package static func check(_ path: String) async throws -> DatabaseCheck {
         try await BlockingThreadPool(name: "sqlite-check", count: 1).run { try checkNow(path) }
     }

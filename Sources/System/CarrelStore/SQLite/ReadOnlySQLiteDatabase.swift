@@ -3,11 +3,11 @@
 import CarrelThreads
 import Glibc
 
-/// A look into a database file that another program keeps: of any schema, and without leaving a trace, but for an empty log in the moment
-/// in which that program closes it.
+/// Read-only access to a database file of another program: with any schema, and without leaving a trace, except an empty log at
+/// the moment when that program closes it.
 ///
-/// Nothing is migrated or written. Each read opens the file again, without a lock where there is no write-ahead log; where others
-/// changed the file in the meantime, what was read counts for nothing and is read again.
+/// Nothing is migrated or written. Each read opens the file again, without a lock if there is no write-ahead log; if others
+/// changed the file in the meantime, the result is discarded and read again.
 package final class ReadOnlySQLiteDatabase: Database {
     private let path: String
     private static let attempts = 60
@@ -16,7 +16,7 @@ package final class ReadOnlySQLiteDatabase: Database {
     private let isClosed = Locked(false)
     private let thread = BlockingThreadPool(name: "sqlite-look", count: 1)
 
-    /// - Parameter path: of an existing file.
+    /// - Parameter path: the path of an existing file.
     package init(path: String) {
         self.path = path
     }
@@ -31,7 +31,7 @@ package final class ReadOnlySQLiteDatabase: Database {
 
     /// Runs the body until the file did not change beneath it.
     ///
-    /// - Throws: `store.busy` where others change it each time, or a change is left half done.
+    /// - Throws: `store.busy` if others change it each time, or a change is left half done.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await thread.run { [self] in
             for attempt in 1...Self.attempts {
@@ -51,7 +51,7 @@ package final class ReadOnlySQLiteDatabase: Database {
                     if let failure = connection.failure { throw failure }
                     return result
                 }
-                // with a log there is a snapshot; without one, the file may be half another one by now
+                // with a log there is a snapshot; without a log, the file may be partly changed by now
                 if before.hasLog || before == FileState(path) { return try outcome.get() }
             }
             throw StoreError(.busy, "the database is being changed by others, or a change of it was left half done")
@@ -78,7 +78,7 @@ package final class ReadOnlySQLiteDatabase: Database {
     private func begin(_ state: FileState) throws(StoreError) -> SQLiteConnection {
         let connection = try open(state)
         try connection.execute("BEGIN")
-        // only what is read takes the snapshot
+        // only reading takes the snapshot
         try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         return connection
     }
@@ -90,8 +90,8 @@ package final class ReadOnlySQLiteDatabase: Database {
         /// Whether a change that was begun is written down to be taken back: some leave an empty or a blank file there.
         private let hasJournal: Bool
 
-        /// Milliseconds of the steps in which times of files move: two changes within one look alike. Most file systems name
-        /// nanoseconds; those that name none count by two seconds.
+        /// The resolution of file times in milliseconds: two changes within one step are indistinguishable. Most file systems
+        /// store nanoseconds; those that do not count in steps of two seconds.
         private static let (step, coarseStep) = (20, 2000)
 
         init(_ path: String) {
@@ -103,7 +103,7 @@ package final class ReadOnlySQLiteDatabase: Database {
         /// Whether there is a write-ahead log with something in it.
         var hasLog: Bool { log.first ?? 0 > 0 }
 
-        /// Whether no change is half done, and one that is made now would be seen.
+        /// Whether no change is in progress, and a change from now on would be detected.
         var isSettled: Bool {
             guard !hasJournal else { return false }
             guard !hasLog, !file.isEmpty else { return true }
@@ -124,7 +124,7 @@ package final class ReadOnlySQLiteDatabase: Database {
             return count < 0 || head == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         }
 
-        /// Size, identity and times of a file; none where there is none.
+        /// Size, identity and times of a file; none if there is none.
         private static func figures(_ path: String) -> [Int] {
             var state = stat()
             guard unsafe stat(path, &state) == 0 else { return [] }

@@ -6,8 +6,8 @@ import Glibc
 
 /// A copy in progress from the writer's connection into another file.
 ///
-/// Because its source is the connection that writes, what is written meanwhile goes into the copy too, and the log stays
-/// short. A write by another process starts the copy again.
+/// Because its source is the connection that writes, concurrent writes go into the copy too, and the log stays short. A write by
+/// another process starts the copy again.
 @safe
 final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer's thread, one call at a time
     private var backup: OpaquePointer?
@@ -33,9 +33,9 @@ final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer'
         close()
     }
 
-    /// Copies some more pages; true when the copy is whole.
+    /// Copies some more pages; true if the copy is whole.
     func step(pages: Int32) throws(StoreError) -> Bool {
-        // Other processes that write all the time would start the copy again for ever: then the rest goes in one piece.
+        // Other processes that write all the time would start the copy again forever: then the rest goes in one piece.
         let status = unsafe sqlite3_backup_step(backup, restarts < restartLimit ? pages : -1)
         let remaining = unsafe sqlite3_backup_remaining(backup)
         if remaining > left { restarts += 1 }
@@ -73,12 +73,12 @@ final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer'
 }
 
 extension SQLiteDatabase {
-    /// Copies the whole database, as it is at the end of the call, into one file, while it is read and written.
+    /// Copies the whole database, in its state at the end of the call, into one file, while it is read and written.
     ///
-    /// The copy is looked through from end to end, and only then takes the place of a file of the same name.
+    /// The copy is checked completely before it replaces a file of the same name.
     ///
-    /// - Parameter path: where the copy goes; `path.partial` must not be in use.
-    /// - Throws: `store.full`, or `store.corrupt` when the copy is not sound. Then nothing is left of it.
+    /// - Parameter path: the path of the copy; `path.partial` must not be in use.
+    /// - Throws: `store.full`, or `store.corrupt` if the copy is damaged. The copy is then removed.
     package func backup(to path: String) async throws {
         let partial = path + ".partial"
         do {
@@ -100,7 +100,7 @@ extension SQLiteDatabase {
         while try await !writer.betweenGroups({ _ in try backup.step(pages: 256) }) {}
     }
 
-    /// Makes the copy one plain file, looks through it, and gives it its name for good.
+    /// Makes the copy a single file, checks it, and renames it.
     private static func seal(_ partial: String, as path: String) throws(StoreError) {
         do {
             let connection = try SQLiteConnection(path: partial, mode: .read, patience: 10_000)
@@ -110,7 +110,6 @@ extension SQLiteDatabase {
         let check = try checkNow(partial)
         if let problem = check.problems.first { throw StoreError(.corrupt, "the copy is damaged: \(problem)") }
         try syncFile(partial)
-        guard unsafe rename(partial, path) == 0 else { throw StoreError(errno: errno, "the backup cannot be given its name") }
-        try syncFolder(of: path)
+        try rename(partial, to: path, orSay: "the backup cannot be given its name")
     }
 }

@@ -4,13 +4,13 @@ import CSQLite
 import Glibc
 
 extension SQLiteConnection {
-    /// How long ``truncateLog()`` waits for readers, in milliseconds: nothing is written meanwhile.
+    /// The time for which ``truncateLog()`` waits for readers, in milliseconds: writes are blocked meanwhile.
     private static let truncatePatience = 250
 
-    /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are overwritten
-    /// there (`secure_delete`).
+    /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are
+    /// overwritten there (`secure_delete`).
     ///
-    /// - Returns: false where a reader or another process needs the log still.
+    /// - Returns: false if a reader or another process needs the log still.
     func truncateLog() -> Bool {
         wait(atMost: Self.truncatePatience)
         defer { wait(atMost: patience) }
@@ -26,14 +26,14 @@ extension SQLiteConnection {
     /// Databases up to this size are written again while the server runs: nothing else is written meanwhile.
     private static let largestRewritten: Int64 = 512 << 20
 
-    /// Writes a database again, once, whose deleted rows an earlier version did not overwrite: they stay in its free pages otherwise.
+    /// Rewrites a database, once, if an earlier version did not overwrite deleted rows: otherwise they stay in its free pages.
     ///
-    /// It works on a connection of its own: a change of `temp_store` drops the triggers by which the writer's connection notes changes.
-    /// A large database, or one without three times its size of free space beside it, is left to the operator (docs/privacy.md).
+    /// It uses a separate connection: a change of `temp_store` drops the triggers by which the writer's connection notes changes.
+    /// A large database, or one without free space of three times its size, is left to the operator (docs/privacy.md).
     ///
     /// - Parameter path: the database's file.
-    /// - Returns: false where it is not done yet: try again later.
-    /// - Throws: what SQLite says, but for a database in use.
+    /// - Returns: false if it could not be done: try again later.
+    /// - Throws: SQLite's error, unless the database is in use.
     func overwriteFormerlyDeleted(at path: String) throws -> Bool {
         guard try row(Self.overwritten, [])?.integer(0) == 0 else { return true }
         var (file, place) = (stat(), statvfs())
@@ -60,7 +60,7 @@ extension SQLiteConnection {
 
     /// Copies the log into the database when it has grown enough, so that it is used again from its start.
     ///
-    /// Run by the writer after it has answered, so that only the next group waits for it. A reader that holds an old snapshot
+    /// Called by the writer after its responses, so that only the next group waits for it. A reader that holds an old snapshot
     /// keeps the log growing; then the next attempt comes after as many pages again.
     func checkpointIfDue() {
         let pages = pagesInLog

@@ -22,40 +22,13 @@ extension SQLiteConnection {
         for trigger in triggers { try execute(trigger) }
     }
 
-    /// A number that is another one when another connection has committed.
+    /// A number that changes when another connection commits.
     func othersVersion() throws(StoreError) -> Int64 {
         guard let row = try row(Self.dataVersion, []) else { throw StoreError(.unavailable, "the database has no version") }
         return try row.integer(0)
     }
 
     private static let dataVersion = SQL("PRAGMA data_version")
-}
-
-/// Whose rows a connection changed.
-final class NotedChanges {
-    private var keys: Set<String> = []
-    private var isAny = false
-    /// As many keys are noted one by one.
-    private let limit = 1000
-
-    func add(_ key: String?) {
-        guard !isAny else { return }
-        if let key { keys.insert(key) }
-        if key == nil || keys.count > limit {
-            isAny = true
-            keys = []
-        }
-    }
-
-    /// The changes noted since the last call; nil when there are none.
-    func take() -> RowChangeObserver.Changes? {
-        guard isAny || !keys.isEmpty else { return nil }
-        defer {
-            keys = []
-            isAny = false
-        }
-        return isAny ? .any : .of(Array(keys))
-    }
 }
 
 /// The SQL function of the triggers.

@@ -10,13 +10,13 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     private var statements: [UInt: SQLiteStatement] = [:]
     private var uses: UInt64 = 0
     private let statementLimit = 256
-    /// How long to wait for another's lock, in milliseconds.
+    /// The time limit for others' locks in milliseconds.
     let patience: Int
     /// The error that doomed the transaction.
     private(set) var failure: StoreError?
     /// Pages in the write-ahead log after the last commit; SQLite's hook writes it.
     private let logPages: UnsafeMutablePointer<Int32>
-    /// Whose rows changed since it was last asked; triggers write it.
+    /// The owners of rows changed since the last read; written by triggers.
     let noted = NotedChanges()
     /// When the log is next copied into the database, in pages.
     var checkpointAt = SQLiteConnection.checkpointPages
@@ -26,7 +26,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
-        /// Leaves the file and those beside it as they are. Without a write-ahead log the file is read as if no process could
+        /// Leaves the file and its companion files unchanged. Without a write-ahead log the file is read as if no process could
         /// change it: the caller has to check whether one did.
         case look(hasLog: Bool)
     }
@@ -34,7 +34,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     /// - Parameters:
     ///   - path: an existing file; it may be empty.
     ///   - mode: whether statements may write, or anything may change at all.
-    ///   - patience: how long to wait for a lock that another connection or process holds, in milliseconds.
+    ///   - patience: the time limit for locks of other connections or processes, in milliseconds.
     /// - Throws: `store.corrupt` for a file that is not a database.
     init(path: String, mode: Mode, patience: Int) throws(StoreError) {
         _ = Self.quiet
@@ -89,8 +89,8 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         "PRAGMA cache_size = -4096",
     ]
 
-    /// A file as an address (SQLite, "URI filenames"): where there is a write-ahead log, other processes' index of it is used and never made;
-    /// without one, SQLite would make both, unless it is told that the file cannot change.
+    /// The URI of a file (SQLite, "URI filenames"): with a write-ahead log, its existing index is used and never created; without
+    /// a log, SQLite would create both, unless the file is declared immutable.
     private static func unchanged(_ path: String, _ hasLog: Bool) -> String {
         // all but letters, digits and these would mean something else
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
@@ -166,7 +166,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         defer { statement.clear() }
         let before = unsafe sqlite3_total_changes64(handle)
         while try step(statement) {}
-        // What sqlite3_changes64 says is left over from an earlier statement when this one changed nothing.
+        // sqlite3_changes64 returns an earlier statement's number if this one changed nothing.
         return unsafe sqlite3_total_changes64(handle) == before ? 0 : Int(sqlite3_changes64(handle))
     }
 

@@ -16,14 +16,14 @@ package final class SQLiteDatabase: Database {
     let threads: BlockingThreadPool
     private let searches: BlockingThreadPool
 
-    /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
+    /// Opens the file, or creates it with mode 0600, and brings its schema up to date.
     ///
     /// - Parameters:
-    ///   - path: the file; two more appear beside it, with `-wal` and `-shm` after its name.
+    ///   - path: the file; two more appear next to it, with the suffixes `-wal` and `-shm`.
     ///   - migrations: the whole schema, step by step.
     ///   - readers: threads that serve ``read(_:)``.
-    ///   - patience: how long to wait for another process that is writing, in milliseconds.
-    ///   - clock: tells the time that is noted beside each migration that is applied.
+    ///   - patience: the time limit for another process's writes, in milliseconds.
+    ///   - clock: the clock for the time recorded with each applied migration.
     /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
     ///   for a file that is not a database.
     package init(
@@ -109,7 +109,7 @@ package final class SQLiteDatabase: Database {
         await writer.close()
     }
 
-    /// Makes an empty file that only this user can read, unless there is one. SQLite gives its log the same mode.
+    /// Creates an empty file that only this user can read, unless it exists. SQLite gives its log the same mode.
     static func createFile(_ path: String) throws(StoreError) {
         let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         if descriptor >= 0 {

@@ -17,7 +17,7 @@ final class SQLiteStatement {
     /// When it was last used, in uses of the connection.
     var lastUse: UInt64 = 0
 
-    /// Takes over `handle`.
+    /// Takes ownership of `handle`.
     init(adopting handle: OpaquePointer) throws(StoreError) {
         let count = unsafe sqlite3_bind_parameter_count(handle)
         var indices = [Int32](repeating: 0, count: Int(count))

@@ -3,11 +3,11 @@
 import CSQLite
 import CarrelThreads
 
-/// The one writing connection, on a thread of its own, with group commit.
+/// The one writing connection, on a dedicated thread, with group commit.
 ///
-/// All waiting jobs run in one transaction and are answered after one commit. A job that throws loses its own changes only: when one
-/// does that has changed something, the group is undone, and runs again with each job in a savepoint. Savepoints cost a copy of every page
-/// that a job changes, so that groups do without until then.
+/// All waiting jobs run in one transaction and get their results after one commit. A job that throws only loses its own changes:
+/// if it has changed something, the group is rolled back, and runs again with each job in a savepoint. Savepoints cost a copy of
+/// every page that a job changes, so groups do without them until then.
 final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `thread` only
     private struct Queue {
         var waiting: [any WriteJob] = []
@@ -28,9 +28,9 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private let lastTrouble = Locked(WriteTrouble())
     /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
     private let queueLimit = 16384
-    /// Jobs that one commit covers at most, so that the first does not wait for ever.
+    /// The maximum number of jobs in one commit, so that the first does not wait forever.
     private let groupLimit = 512
-    /// Groups with savepoints after one that was undone, so that jobs which throw make little work for the others.
+    /// The number of groups with savepoints after a rollback, so that throwing jobs cost others little.
     private let carefulLimit = 64
 
     init(_ connection: SQLiteConnection) {
@@ -40,7 +40,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     /// The work done so far.
     var counters: SQLiteCounters { counts.withLock { $0 } }
 
-    /// Why nothing can be written, as far as the last write tells.
+    /// The reason why writes fail, according to the last write.
     var trouble: StoreError? { lastTrouble.withLock { $0.current() } }
 
     /// Jobs that wait for their group.
@@ -81,7 +81,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         }
     }
 
-    /// Tells of changes from now on.
+    /// Starts reporting changes.
     func watch(_ watch: RowChangeObserver) async throws {
         try await betweenGroups { connection in
             try connection.note(watch.triggers)
@@ -90,7 +90,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         }
     }
 
-    /// Tells that anything may have changed, if another connection has committed.
+    /// Reports that anything may have changed, if another connection has committed.
     func detectExternalChanges() async throws {
         try await betweenGroups { connection in
             let version = try connection.othersVersion()
@@ -100,7 +100,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         }
     }
 
-    /// Refuses new jobs, answers those already waiting, and closes the connection.
+    /// Refuses new jobs, completes waiting ones, and closes the connection.
     func close() async {
         queue.withLock { $0.isClosed = true }
         try? await thread.run {
@@ -209,7 +209,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         return .kept
     }
 
-    /// Runs one job. One that throws before it changed anything needs no savepoint.
+    /// Runs one job. A job that throws before it changed anything needs no savepoint.
     private func runsWithoutSavepoint(_ job: any WriteJob, _ connection: SQLiteConnection) -> Outcome {
         job.failure = nil
         let changes = connection.totalChanges

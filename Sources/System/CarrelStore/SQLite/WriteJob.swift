@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One waiting call of `write`: what to run, and whom to tell.
+/// One waiting call of `write`: the work and its caller.
 protocol WriteJob: AnyObject, Sendable {
     /// The error of the last run, kept until the group is committed.
     var failure: (any Error)? { get set }
@@ -8,7 +8,7 @@ protocol WriteJob: AnyObject, Sendable {
     /// Runs the closure and keeps its result.
     func run(in transaction: any Transaction) throws
 
-    /// Tells the caller that the group failed, or, when `error` is nil, what the last run returned or threw.
+    /// Reports the group's error to the caller, or if `error` is nil, the last run's result or error.
     func answer(_ error: (any Error)?)
 }
 

@@ -9,7 +9,7 @@ package final class SoftwareVault: BlockingVault {
     private let keys: VaultKeys
 
     /// - Parameters:
-    ///   - folder: has the vault's file.
+    ///   - folder: the folder with the vault's file.
     ///   - master: the file's master key.
     /// - Throws: `vault.damaged` for another vault's master key, `vault.absent`.
     package init(_ folder: VaultFolder, master: Secret) throws(VaultError) {

@@ -6,33 +6,33 @@ import CarrelJSON
 import CarrelThreads
 
 extension Vault {
-    /// Opens or makes a vault that is a file: `vault.json`, readable by its owner only.
+    /// Opens or creates a vault in a file: `vault.json`, readable by its owner only.
     ///
-    /// A random master key seals the private keys (AES-256-GCM); a key from the passphrase seals the master key (scrypt with N = 2¹⁷,
-    /// r = 8, p = 1: 128 MiB and about half a second). An attacker with the file can guess passphrases without limit. Several
-    /// processes may use the folder.
+    /// A random master key seals the private keys (AES-256-GCM); a key from the passphrase seals the master key (scrypt with N =
+    /// 2¹⁷, r = 8, p = 1: 128 MiB and about half a second). An attacker with the file can guess passphrases without limit.
+    /// Several processes may use the folder.
     ///
     /// - Parameters:
-    ///   - folder: path of the vault's folder. With `create`, missing folders on the path are made for their owner only.
-    ///   - passphrase: one or more characters. It is used as it is, in UTF-8; the caller normalizes it.
-    ///   - create: makes a vault, and never replaces one; without it, a missing file is an error.
+    ///   - folder: path of the vault's folder. With `create`, missing folders on the path are created for their owner only.
+    ///   - passphrase: one or more characters, used verbatim in UTF-8; the caller normalizes it.
+    ///   - create: creates a vault, and never replaces one; without it, a missing file is an error.
     /// - Returns: a vault of the level ``VaultLevel/passphrase``.
-    /// - Throws: ``VaultError``: `vault.absent` where there is none to open, `vault.exists` where one was to be made, `vault.pin`,
+    /// - Throws: ``VaultError``: `vault.absent` if there is none to open, `vault.exists` if there is one already, `vault.pin`,
     ///   `vault.damaged`, `vault.full`, `vault.unavailable`.
     public static func file(folder: String, passphrase: String, create: Bool = false) async throws(VaultError) -> Vault {
         try await file(folder: folder, passphrase: Secret(Array(passphrase.utf8)), create: create, scrypt: .interactive)
     }
 
-    /// Replaces the passphrase of a vault that is a file. The master key and the keys stay, also in vaults that are open.
+    /// Replaces the passphrase of a vault in a file. The master key and the keys are unchanged, also in vaults that are open.
     ///
     /// A copy of the old file can still be opened with the old passphrase.
     ///
     /// - Parameters:
     ///   - folder: path of the vault's folder.
-    ///   - old: the passphrase so far.
+    ///   - old: the current passphrase.
     ///   - new: one or more characters.
-    /// - Throws: ``VaultError``: `vault.pin` for a wrong old or an empty new passphrase, `vault.absent`, `vault.damaged`, `vault.full`,
-    ///   `vault.unavailable`. The old passphrase remains then.
+    /// - Throws: ``VaultError``: `vault.pin` for a wrong old or an empty new passphrase, `vault.absent`, `vault.damaged`,
+    ///   `vault.full`, `vault.unavailable`. The old passphrase then remains valid.
     public static func changeFilePassphrase(folder: String, from old: String, to new: String) async throws(VaultError) {
         try await changeFilePassphrase(
             folder: folder,
@@ -42,7 +42,7 @@ extension Vault {
         )
     }
 
-    /// Opens or makes a vault that is a file, with other parameters of scrypt for a new one.
+    /// Opens or creates a vault in a file, with other scrypt parameters for a new one.
     package static func file(
         folder path: String,
         passphrase: Secret,

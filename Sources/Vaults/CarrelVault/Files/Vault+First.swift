@@ -3,14 +3,15 @@
 import Glibc
 
 extension Vault {
-    /// Opens or makes the first vault that answers, such as at the first start of an app.
+    /// Opens or creates the first available vault, for the first start of an app.
     ///
-    /// The next one is asked only where one does not answer at all (`vault.unavailable`): a locked keyring, a wrong PIN and a dismissed prompt are
-    /// errors, not a reason for a weaker vault. Later starts open the same kind of vault again (``kind(inFolder:)``), never another one.
+    /// The next vault is tried only if one is unavailable (`vault.unavailable`): a locked keyring, a wrong PIN and a dismissed
+    /// prompt are errors, not a reason for a weaker vault. Later starts open the same kind of vault again (``kind(inFolder:)``),
+    /// never another one.
     ///
     /// - Parameter openings: the strongest vault first.
     /// - Returns: the vault; the app tells the user its ``kind`` and ``level``.
-    /// - Throws: the error of the first vault that answered with one; `vault.unavailable` where none answered.
+    /// - Throws: the error of the first available vault; `vault.unavailable` if none is available.
     public static func first(of openings: [@Sendable () async throws -> Vault]) async throws -> Vault {
         var last = VaultError(.unavailable, "there is no vault on this device")
         for open in openings {
@@ -23,8 +24,10 @@ extension Vault {
         throw last
     }
 
-    /// The kind of vault whose file is in a folder; nil for a folder without one. A token has no folder.
+    /// The kind of vault whose file is in a folder; nil if there is none. A token has no folder.
     ///
+    /// - Parameter path: the folder's path.
+    /// - Returns: the kind, or nil.
     /// - Throws: `vault.damaged`, `vault.unavailable`.
     public static func kind(inFolder path: String) throws(VaultError) -> VaultKind? {
         guard unsafe access("\(path)/vault.json", F_OK) == 0 else { return nil }

@@ -4,10 +4,10 @@ import CarrelBytes
 package import CarrelCrypto
 package import CarrelJSON
 
-/// The content of `vault.json`: how the master key is kept, and the keys.
+/// The content of `vault.json`: how the master key is protected, and the keys.
 ///
-/// It has one text: every other byte is damage. A digest tells an altered file from a wrong passphrase; the authentication code under
-/// the master key tells entries that were removed or exchanged.
+/// Its encoding is canonical: any other bytes are damage. A digest distinguishes an altered file from a wrong passphrase; the
+/// authentication code under the master key detects removed or exchanged entries.
 package struct VaultFile: Sendable {
     /// A key.
     package struct Key: Sendable {

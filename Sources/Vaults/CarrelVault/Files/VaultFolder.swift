@@ -21,7 +21,7 @@ package struct VaultFolder: Sendable {
 
     /// The vault's file.
     ///
-    /// - Throws: `vault.absent` when there is none, `vault.damaged`, `vault.unavailable`.
+    /// - Throws: `vault.absent` if there is none, `vault.damaged`, `vault.unavailable`.
     package func load() throws(VaultError) -> VaultFile {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("read", file) }
@@ -77,7 +77,7 @@ package struct VaultFolder: Sendable {
     /// Makes the vault's file, and the folders on its path if there are none.
     ///
     /// - Parameter make: returns the content and the key that authenticates it.
-    /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, what `make` throws.
+    /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, the errors of `make`.
     package func create(_ make: () throws(VaultError) -> (VaultFile, HMACSHA256)) throws(VaultError) {
         try makeFolders(path)
         try locked { () throws(VaultError) in
@@ -101,7 +101,7 @@ package struct VaultFolder: Sendable {
 
     /// Runs a closure under the lock, alone among all users of the folder, in this process and others.
     ///
-    /// - Throws: `vault.unavailable` when the lock is not to be had in time, `vault.absent` when there is no folder.
+    /// - Throws: `vault.unavailable` if the lock cannot be obtained in time, `vault.absent` if there is no folder.
     package func locked<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
         let lock = "\(path)/vault.lock"
         let descriptor = unsafe open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -2,11 +2,11 @@
 
 package import CarrelCrypto
 
-/// The keys that follow from a vault's master key, one for each purpose.
+/// The keys derived from a vault's master key, one per purpose.
 package struct VaultKeys: Sendable {
     /// Authenticates the vault's file.
     package let file: HMACSHA256
-    /// Seals the private keys of a vault whose keys are software.
+    /// Seals the private keys of a software vault.
     let entries: Secret
     /// Seals the caller's bytes.
     package let blobs: Secret

@@ -3,12 +3,12 @@
 import CarrelFiles
 import Glibc
 
-/// Locks between processes that do not wait forever.
+/// Inter-process locks with a time limit.
 package enum VaultLock {
     /// Locks an open file exclusively (flock(2)); closing it ends the lock.
     ///
     /// - Parameters:
-    ///   - descriptor: of the file.
+    ///   - descriptor: the descriptor of the file.
     ///   - patience: how long another process may hold the lock.
     /// - Throws: `vault.unavailable`.
     package static func take(_ descriptor: Int32, patience: Duration) throws(VaultError) {

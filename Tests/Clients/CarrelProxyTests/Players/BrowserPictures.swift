@@ -10,7 +10,7 @@ enum BrowserPictures {
     ///
     /// - Parameters:
     ///   - page: an address of a page with one media element, of the same origin as its media.
-    ///   - numbers: of the pictures.
+    ///   - numbers: the pictures' numbers.
     /// - Returns: a digest for each, and how long the element says that the media last.
     /// - Throws: ``BrowserError``, also when the media cannot be played.
     static func shown(_ page: String, _ numbers: [Int]) async throws -> (digests: [String], seconds: Double) {

@@ -2,6 +2,7 @@
 
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -14,7 +15,7 @@ enum Player: String, CaseIterable, CustomTestStringConvertible {
     var givesFrames: Bool { self != .chromium && self != .vlc }
 }
 
-/// What a player decodes: a digest of each picture, and audio as 16-bit samples of two channels.
+/// A player's decoded output: a digest of each picture, and audio as 16-bit samples of two channels.
 struct Decoded: Sendable {
     var pictures: [String] = []
     var audio: [UInt8] = []
@@ -115,10 +116,11 @@ struct Decoded: Sendable {
         (result.text + "\n" + result.errorText).split(separator: "\n").map(String.init)
     }
 
-    /// Whether the audio is that of `clear`, but for the frames of the coder at both ends, which an edit list cuts off and a segment keeps.
+    /// Whether the audio equals `clear`, except for the encoder's frames at both ends, which an edit list cuts off and a segment
+    /// keeps.
     ///
     /// - Parameters:
-    ///   - clear: what the same player decodes of the clear source.
+    ///   - clear: the same player's output for the clear source.
     ///   - slack: samples that may be missing or more at each end.
     /// - Returns: whether all samples between the ends are equal.
     func hasAudio(of clear: [UInt8], slack: Int = 4096) -> Bool {

@@ -12,9 +12,9 @@ struct ProcessUse: CustomStringConvertible {
 
     var description: String { "\(mebibytes) MiB, \(descriptors) descriptors, \(threads) threads" }
 
-    /// Those of now.
+    /// Measures the current use.
     ///
-    /// - Parameter process: its id; nil of this one.
+    /// - Parameter process: its id; nil for this process.
     init(of process: Int32? = nil) {
         let folder = "/proc/\(process.map { "\($0)" } ?? "self")"
         let text = String(decoding: Fixtures.bytes(at: "\(folder)/status") ?? [], as: UTF8.self)
@@ -28,7 +28,7 @@ struct ProcessUse: CustomStringConvertible {
         threads = value("Threads:")
     }
 
-    /// What a process holds when nothing has opened or closed for a while.
+    /// A process's use once nothing has been opened or closed for a while.
     static func rested(_ process: Int32? = nil) async throws -> ProcessUse {
         var last = ProcessUse(of: process)
         var since = ContinuousClock.now

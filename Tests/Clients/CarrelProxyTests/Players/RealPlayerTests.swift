@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import CarrelThreads
 import Glibc
 import Testing
 
-/// What players make of the clear film, once for each of them.
+/// The clear film as decoded by each player, once per player.
 private actor ClearFilm {
     static let shared = ClearFilm()
     private var decoded: [Player: Decoded] = [:]
@@ -37,7 +38,7 @@ private actor ClearFilm {
     }
 }
 
-/// Every kind of source through the proxy into the players that readers have, beside its clear source in the same players.
+/// Every kind of source, played through the proxy by common players, compared with its clear source in the same players.
 @Suite(.serialized) struct `A player of this machine` {
     private static let outputs = [PlaylistProxy.Output.transportStream, .fragments]
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
@@ -130,7 +131,7 @@ private actor ClearFilm {
         #expect(result.status.isSuccess, "\(result.errorText)")
         let complaints = result.errorText.split(separator: "\n").filter { line in
             ["access", "adaptive", "demux", "http", "decoder", "stream"].contains { line.contains("\($0) error") }
-                // tables in front of a segment are those of the segment before, which ISO/IEC 13818-1 §2.4.3.3 allows once
+                // tables before a segment repeat the previous segment's, which ISO/IEC 13818-1 §2.4.3.3 allows once
                 && !line.contains("TS duplicate")
         }
         #expect(complaints == [], "\(output)")

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
 
-/// A player that goes on playing, seeks, stalls, and leaves in the middle of responses.
+/// A player that plays, seeks, stalls, and leaves in the middle of responses.
 struct RestlessPlayer {
     private let url: String
     private var random: SplitMix
@@ -54,7 +55,7 @@ struct RestlessPlayer {
         return try await ProxyRun.addresses(try #require(top.first))
     }
 
-    /// Takes so many bytes of a response, waits, and resets the connection.
+    /// Reads `count` bytes of a response, waits, and resets the connection.
     private mutating func leave(_ url: String, behind count: Int, stall: Duration) async throws {
         let rest = url.dropFirst("http://127.0.0.1:".count)
         let slash = try #require(rest.firstIndex(of: "/"))

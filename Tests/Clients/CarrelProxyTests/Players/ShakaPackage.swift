@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelHTTP
-import CarrelMediaPackaging
 import CarrelMP4
 import CarrelMedia
+import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing
@@ -29,8 +30,8 @@ struct ShakaPackage {
 
     /// - Parameters:
     ///   - scheme: a scheme of Common Encryption; of transport streams, `cbcs` means SAMPLE-AES.
-    ///   - layout: of the segments.
-    ///   - keyAddress: in key lines; nil for that of the packager, which has the key id in a `data` address.
+    ///   - layout: the segments' layout.
+    ///   - keyAddress: in key lines; nil for the packager's, which has the key id in a `data` address.
     ///   - periods: seconds under one key; nil for one key.
     ///   - texts: descriptions of further streams.
     /// - Throws: what skips the test; ``ProcessError``.

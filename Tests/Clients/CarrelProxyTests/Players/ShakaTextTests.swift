@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
+import CarrelHTTP
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import Testing

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelHTTP
 import CarrelBytes
 import CarrelCrypto
 import CarrelDCF
+import CarrelHTTP
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaSource
 import CarrelProxy
 import CarrelTesting
 import ProtectedMedia
@@ -19,7 +20,7 @@ struct SourceRow: CustomTestStringConvertible, Sendable {
         var address: String
         var type: PlaylistProxy.SourceType
         var keys: GivenKeys
-        /// Where its files are.
+        /// The folder of its files.
         var folder = ""
         var directory: TemporaryDirectory?
         var origin: OriginServer?

@@ -69,7 +69,7 @@ struct `MP4 that is written` {
     }
 
     @Test(arguments: 0..<12 as Range<UInt64>)
-    func `as a progressive file is read again the same, with the index behind or before`(seed: UInt64) throws {
+    func `reads a written progressive file back unchanged, with the index after or before the media`(seed: UInt64) throws {
         let tracks = [Self.samples(300, seed: seed), Self.samples(100, seed: seed + 6)]
         var writer = ProgressiveWriter([Self.track(1), Self.track(2)])
         var media: [UInt8] = []
@@ -123,11 +123,11 @@ struct `MP4 that is written` {
 
     @Test func `names its subsegments`() throws {
         var writer = BoxWriter()
-        let references = (0..<300).map { SegmentIndex.Reference(size: UInt32($0 + 1), duration: 10) }
-        let index = SegmentIndex(trackID: 1, timescale: 1000, earliestTime: 1 << 33, references: references)
+        let references = (0..<300).map { SegmentIndexBox.Reference(size: UInt32($0 + 1), duration: 10) }
+        let index = SegmentIndexBox(trackID: 1, timescale: 1000, earliestTime: 1 << 33, references: references)
         index.write(to: &writer)
         let span = writer.bytes.rawSpan
-        #expect(writer.bytes.count == SegmentIndex.length(references: 300))
+        #expect(writer.bytes.count == SegmentIndexBox.length(references: 300))
         #expect(span.u32(at: 4) == FourCC("sidx").word && span.u64(at: 20) == 1 << 33 && span.u16(at: 38) == 300)
         #expect(span.u32(at: 40 + 12 * 299) == 300)
         var bytes = InitializationSegment(Self.track()).bytes
@@ -168,8 +168,7 @@ struct `MP4 that is written` {
         (["-c:a", "libopus", "-ar", "48000"], "opus", "mp4"), (["-c:a", "aac"], "mp4a.40.2", "mov"),
         (["-c:a", "libmp3lame"], "mp4a.6B", "mov"),
     ])
-    func `names the coding of sound, and takes its description over`(coding: [String], name: String, format: String) async throws
-    {
+    func `names the audio codec, and copies its description`(coding: [String], name: String, format: String) async throws {
         let directory = TemporaryDirectory()
         let path = directory.file("a.\(format)")
         try await MediaTools.make(path, seconds: 1, coding)

@@ -11,7 +11,7 @@ struct `Decrypted ranges` {
         func insert(_ range: Range<Int64>) -> Bool { ranges.insert(range) }
     }
 
-    @Test func `refuse what is there already, whatever the order`() {
+    @Test func `refuse overlapping ranges in any order`() {
         var random = SplitMix(seed: 7)
         for _ in 0..<200 {
             let ranges = Ranges()
@@ -26,7 +26,7 @@ struct `Decrypted ranges` {
         }
     }
 
-    @Test func `of many runs refuse what is there already`() {
+    @Test func `refuse overlapping ranges among many runs`() {
         let ranges = Ranges()
         let order = (0..<20_000).map { Int64($0 * 7919 % 20_000) }
         for place in order { #expect(ranges.insert(place * 4..<place * 4 + 2)) }
@@ -48,7 +48,7 @@ struct `Decrypted ranges` {
         let ranges = Ranges()
         for place in 0..<Int64(1 << 20) where !ranges.insert(place * 2..<place * 2 + 1) { Issue.record("\(place)") }
         #expect(!ranges.insert(1 << 30..<1 << 30 + 1))
-        // one that joins others is no further one
+        // a range that joins others is not an additional one
         #expect(ranges.insert(1..<2) && ranges.insert(1 << 30..<1 << 30 + 1))
     }
 }

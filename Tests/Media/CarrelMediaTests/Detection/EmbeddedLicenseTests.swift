@@ -112,7 +112,7 @@ struct `An embedded license` {
         #expect(try code("a", try Fixtures.bytes("media/cenc/audio.cenc.mp4")) == .unsupported)
         #expect(try code("b", Array("text".utf8)) == .unsupported)
         #expect(try code("c", dcf, [[UInt8](repeating: 0, count: 1 << 20)]) == .unsupported)
-        // the last box goes on to the end, whatever that is
+        // the last box extends to the end, whatever that is
         #expect(try code("d", dcf + [0, 0, 0, 0] + Array("free".utf8)) == .unsupported)
         let none = folder.file("none")
         #expect(throws: MediaError(.unavailable, "")) { try EmbeddedLicense.replace([[1]], in: none) }

@@ -86,7 +86,7 @@ struct `The protection of a file` {
     }
 
     @Test(arguments: ["av-h264-aac.mp4", "av-hevc-aac.mp4", "book.m4b", "av.frag.mp4", "video-hevc.frag.mp4"])
-    func `is none of a clear file`(name: String) throws {
+    func `is nil for a clear file`(name: String) throws {
         let file = try look("media/src/\(name)")
         #expect(file.container == .mp4)
         #expect(file.isClear)

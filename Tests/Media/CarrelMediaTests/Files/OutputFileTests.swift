@@ -33,7 +33,7 @@ struct `An output file` {
         #expect(try names(directory) == ["clear.mp4"])
     }
 
-    @Test func `leaves nothing behind when the input is damaged midway`() async throws {
+    @Test func `leaves no files when the input is damaged midway`() async throws {
         let directory = TemporaryDirectory()
         let fixture = try #require(ProtectedFixture.samples.first { $0.name == "cenc/av.cenc.mp4" })
         var bytes = try Fixtures.bytes("media/\(fixture.name)")
@@ -49,7 +49,7 @@ struct `An output file` {
         #expect(try names(directory) == [])
     }
 
-    @Test func `leaves nothing behind when the disk is full`() async throws {
+    @Test func `leaves no files when the disk is full`() async throws {
         let directory = TemporaryDirectory()
         let (path, place) = (directory.path, directory.file("clear.mp4"))
         directory.write("clear.mp4", "before")
@@ -163,7 +163,7 @@ struct `An output file` {
     }
 }
 
-struct `Input that is no media` {
+struct `Input that is not media` {
     private func code(_ path: String) async -> MediaError.Code? {
         do {
             let file = try LocalFile(path)

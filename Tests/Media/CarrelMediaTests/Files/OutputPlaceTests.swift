@@ -21,7 +21,7 @@ struct `The place of an output file` {
     }
 
     @Test(arguments: [false, true])
-    func `appears whole, and leaves nothing beside it`(replaces: Bool) throws {
+    func `appears complete, and leaves no other files`(replaces: Bool) throws {
         let directory = TemporaryDirectory()
         if replaces { directory.write("out", [1]) }
         let before = Self.names(in: directory)
@@ -54,7 +54,7 @@ struct `The place of an output file` {
         #expect(directory.read("out") == [1])
     }
 
-    @Test func `takes the place of a symbolic link, and not that of its target`() throws {
+    @Test func `replaces a symbolic link, and not its target`() throws {
         let directory = TemporaryDirectory()
         directory.write("target", [9])
         try #require(unsafe symlink(directory.file("target"), directory.file("out")) == 0)

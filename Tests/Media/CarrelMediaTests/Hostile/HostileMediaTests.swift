@@ -6,7 +6,7 @@ import Glibc
 import ProtectedMedia
 import Testing
 
-/// What it costs to read a hostile file in one way.
+/// The cost of reading a hostile file in one way.
 struct HostileCost {
     var work: String
     var outcome: String
@@ -57,7 +57,7 @@ struct HostileCost {
 @Suite(.serialized) struct `Hostile MP4 files` {
     private static let isSanitized = unsafe getenv("CARREL_SANITIZER") != nil
 
-    /// What a refusal may take: built for release 1 s.
+    /// The time limit of a refusal: 1 s in a release build.
     private static let seconds: Double = {
         #if DEBUG
             10

@@ -153,7 +153,7 @@ struct `The keys of a stream` {
             return KeyID(bytes.rawSpan)
         }
         for number in 0..<ContentKeys.limit { try await keys.resolve(id(number), track: 1, from: source) }
-        // those that are there are not asked for again
+        // known keys are not requested again
         try await keys.resolve(id(0), track: 1, from: source)
         await #expect(throws: MediaError(.malformed, "")) {
             try await keys.resolve(id(ContentKeys.limit), track: 1, from: source)

@@ -40,10 +40,10 @@ struct `The evidence for a key` {
         #expect(result.error == nil && result.unverified.isEmpty, "\(result)")
     }
 
-    @Test func `does not verify the key of a playlist whose clear segments are no media, and names it wrong`() async throws {
+    @Test func `does not verify the key of a playlist whose clear segments are not media, and names it wrong`() async throws {
         let directory = TemporaryDirectory()
         directory.write("key", [UInt8](repeating: 1, count: 16))
-        // a block of padding after blocks that are no media
+        // a block of padding after blocks that are not media
         var block = [UInt8](repeating: 0x3c, count: 64)
         var cipher = try AESStream(.chainedEncrypt, key: Secret([UInt8](repeating: 1, count: 16)))
         block += [UInt8](repeating: 16, count: 16)

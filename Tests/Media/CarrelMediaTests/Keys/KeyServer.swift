@@ -22,7 +22,7 @@ final class KeyServer: MediaHTTPClient {
 
     /// - Parameters:
     ///   - gate: the server responds when it returns.
-    ///   - response: of each request; nil when the server cannot be reached.
+    ///   - response: of each request; nil if the server cannot be reached.
     init(gate: (@Sendable () async -> Void)? = nil, _ response: @escaping @Sendable (Request) -> MediaHTTPResponse?) {
         self.gate = gate
         self.response = response
@@ -53,7 +53,7 @@ extension ContentKeySource {
         return grant.key.withBytes { [UInt8](copying: $0) }
     }
 
-    /// The reason of a refusal; nil when there is none.
+    /// The reason of a refusal; nil if there is none.
     func refusal(_ name: ContentKeyName) async -> String? {
         guard case .refused(let reason) = await key(name) else { return nil }
         return reason

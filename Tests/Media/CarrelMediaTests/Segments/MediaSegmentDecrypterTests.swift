@@ -45,7 +45,7 @@ struct `The decrypter of one segment` {
         return Array(bytes[Int(range.offset)..<Int(range.offset + range.length)])
     }
 
-    /// The keys that lie beside a playlist, by their addresses in it.
+    /// The keys next to a playlist, by their addresses in it.
     private static func keys(_ playlist: MediaPlaylist, in folder: String) throws -> GivenKeys {
         var keys = GivenKeys()
         let lines = playlist.segments.flatMap { $0.keys + ($0.initialization?.keys ?? []) }
@@ -135,7 +135,7 @@ struct `The decrypter of one segment` {
 
     // MARK: - DASH
 
-    /// The segments of each representation, behind their initialization segment.
+    /// The segments of each representation, after their initialization segment.
     private static func representations(
         _ manifest: String
     ) throws -> [(stream: MPDStream, initialization: [UInt8], segments: [[UInt8]])] {

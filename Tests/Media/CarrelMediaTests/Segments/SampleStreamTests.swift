@@ -11,7 +11,7 @@ import Testing
 
 /// SAMPLE-AES encrypts the streams whose type says so (HLS SAMPLE-AES §2.2), and no other.
 struct `A transport stream of SAMPLE-AES` {
-    @Test func `keeps clear audio and timed ID3 tags beside encrypted pictures`() async throws {
+    @Test func `keeps clear audio and timed ID3 tags next to encrypted pictures`() async throws {
         let folder = "media/hls/sample-aes"
         let bytes = try Fixtures.bytes("\(folder)/stream.m3u8")
         guard case .media(let playlist) = try Playlist.parse(bytes.rawSpan) else { throw Malformed("no media playlist", at: 0) }

@@ -208,7 +208,7 @@ struct `The key of a stream` {
         )
     }
 
-    @Test func `is asked for by group, by content id, and as that of everything`() async throws {
+    @Test func `requests a key by group, by content id, and for everything`() async throws {
         let groupKey = Secret([UInt8](repeating: 3, count: 16))
         let group = try DCFGroupKey(
             wrapping: streamKey,

@@ -21,7 +21,7 @@ extension MediaHTTPClient {
     }
 }
 
-/// A server of one resource that obeys ranges, as far as it is told to.
+/// A server of one resource that honors ranges as configured.
 final class RangeServer: MediaHTTPClient {
     struct State: Sendable {
         var body: [UInt8]

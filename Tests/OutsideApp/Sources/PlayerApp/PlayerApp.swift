@@ -4,7 +4,7 @@ import CarrelPlayer
 import CarrelRights
 import CarrelVault
 
-/// What an app does with a player, as far as no server has to answer.
+/// An app's use of a player, without requests to a server.
 @main
 struct PlayerApp {
     static func main() async throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 
 /// Makes an address for a file that is not a medium.

@@ -7,7 +7,7 @@ import CarrelReader
 import CarrelSubscription
 import CarrelUpstream
 
-/// What an app does with a subscription, as far as no server has to answer.
+/// An app's use of a subscription, without requests to a server.
 @main
 struct ReaderApp {
     static func main() async throws {

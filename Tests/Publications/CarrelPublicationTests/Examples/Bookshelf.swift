@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelPublication
 import Glibc
 
-/// Opens a publication to read it. A password is asked for when the publication needs one.
+/// Opens a publication to read it. Prompts for a password if the publication needs it.
 func openBook(at path: String, askForPassword: @escaping @Sendable (String) async -> String?) async throws -> Publication {
     let streamer = Streamer(onAskCredentials: { dialog, _ in await askForPassword(dialog.message.description) })
     return try await streamer.open(asset: PublicationAsset(path: path), allowUserInteraction: true)
 }
 
-/// Opens a publication for a shelf: no dialog, and restricted without its password where that is possible.
+/// Opens a publication for a shelf: no dialog, and restricted without its password if possible.
 func shelfEntry(at path: String) async throws -> (title: String, isRestricted: Bool, cover: Cover?) {
     let publication = try await Streamer(onAskCredentials: nil)
         .open(asset: PublicationAsset(path: path), allowUserInteraction: false)

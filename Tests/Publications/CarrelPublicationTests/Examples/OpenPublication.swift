@@ -4,7 +4,7 @@ import CarrelHTTPClient
 import CarrelPublication
 import CarrelReader
 
-/// What the examples of the manual copy to.
+/// The pasteboard of the manual's examples.
 struct Pasteboard {
     private(set) var texts: [String] = []
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelPublication
@@ -39,7 +40,7 @@ struct SignInProtection: ContentProtection {
             let opened = try await AssetOpener(client: client, headers: headers).fetcher(of: asset)
             let resources = HTTPFetcher(base: url, client: client, headers: headers)
             return ProtectedAsset(asset: asset, fetcher: opened) { builder in
-                // what a manifest lists lies beside it on the server
+                // a manifest's resources are next to it on the server
                 if builder.format.conforms(to: .rwpm) { builder.fetcher = resources }
                 builder.services.set((any ContentProtectionService).self) { _ in SignInService(error: nil) }
             }
@@ -73,7 +74,7 @@ struct SignInProtection: ContentProtection {
         return nil
     }
 
-    /// A publication with a public manifest goes on the shelf, closed; any other cannot be shown.
+    /// A publication with a public manifest is added to the shelf, restricted; any other cannot be shown.
     private func restricted(
         _ asset: PublicationAsset,
         _ fetcher: any Fetcher,

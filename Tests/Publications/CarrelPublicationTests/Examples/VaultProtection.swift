@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelPublication
 
 /// Opens packages whose `encryption.xml` names AES-256 in CBC mode, with a key that the app has. LCP packages are such packages too: in the

@@ -108,7 +108,7 @@ struct LargePublicationTests {
         }
     }
 
-    @Test func `finds each link by its address at once, whether it leads inside or outside`() async throws {
+    @Test func `finds each link by its address immediately, inside and outside`() async throws {
         func work(_ count: Int) -> Duration {
             let inside = (0..<count).map { Link(href: "c%20\($0).html") }
             let outside = (0..<count).map { Link(href: "https://example.org/c\($0).html?x") }

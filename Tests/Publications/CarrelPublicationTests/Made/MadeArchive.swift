@@ -7,19 +7,19 @@ import CarrelZlib
 struct MadeArchive {
     struct Entry {
         var name: [UInt8]
-        /// As they stand in the archive.
+        /// The stored bytes in the archive.
         var packed: [UInt8]
         /// 0 is stored, 8 deflated.
         var method = 0
         var flags = 0x800
         var crc: UInt32
-        /// What the directory says that it unpacks to.
+        /// The uncompressed size in the directory.
         var size: Int
-        /// What the directory says that `packed` has; nil for the truth.
+        /// The compressed size in the directory; nil for the truth.
         var packedSize: Int?
-        /// Where the directory says that it begins; nil for the truth.
+        /// The offset in the directory; nil for the truth.
         var offset: Int?
-        /// What the local header calls it; nil for the truth.
+        /// The name in the local header; nil for the truth.
         var localName: [UInt8]?
         /// Further fields of the local header (§4.5).
         var extra: [UInt8] = []
@@ -42,7 +42,7 @@ struct MadeArchive {
     }
 
     var entries: [Entry] = []
-    /// What the end says; nil for the truth.
+    /// The count in the end record; nil for the truth.
     var count: Int?
     var directorySize: Int?
     var directoryStart: Int?
@@ -96,7 +96,7 @@ extension MadeArchive {
         <li><a href="c.xhtml">One</a></li></ol></nav></body></html>
         """
 
-    /// A small EPUB; what is given stands in the place of what it would have.
+    /// A small EPUB; the given files replace its own.
     static func epub(_ files: [String: [UInt8]] = [:], deflated: Bool = true) -> MadeArchive {
         var all: [String: [UInt8]] = [
             "META-INF/container.xml": Array(container.utf8), "EPUB/package.opf": Array(package.utf8),

@@ -16,7 +16,7 @@ enum MadeEPUB {
     static let font = Array("OTTO".utf8) + (0..<3000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 4) }
     static let sound = [0xff, 0xfb, 0x90, 0x64] + (0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 13) }
 
-    /// A font as it stands in the container (EPUB 3.3 §4.4.3).
+    /// A font as stored in the container (EPUB 3.3 §4.4.3).
     static var obscuredFont: [UInt8] {
         let identifier = Array(identifier.utf8)
         let key = SHA1.hash(identifier.rawSpan)

@@ -6,7 +6,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// What became of a publication in a process of its own (`Tests/Programs/PublicationProgram`).
+/// The result of opening a publication in a separate process (`Tests/Programs/PublicationProgram`).
 struct OpenedElsewhere {
     /// `open`, or the code of the error.
     let outcome: String
@@ -22,7 +22,7 @@ struct OpenedElsewhere {
     let work: Double
 
     /// - Parameters:
-    ///   - path: of the file.
+    ///   - path: the file's path.
     ///   - reading: whether every resource is read to its end.
     ///   - seconds: of the processor's time, after which the system ends the process; nil for as many as it likes.
     /// - Throws: when the process traps, is ended, or takes longer than anything that ends.
@@ -48,7 +48,7 @@ struct OpenedElsewhere {
     /// A sanitizer takes memory and time of its own, so that neither is measured (`scripts/test-sanitize`).
     private static let isSanitized = unsafe getenv("CARREL_SANITIZER") != nil
 
-    /// What opening a hostile file may take. Built for release it is 1 s; what is built for tests takes several times as long.
+    /// The time limit for opening a hostile file: 1 s in a release build; a test build takes several times as long.
     static let hostileSeconds: Int = {
         #if DEBUG
             10
@@ -57,7 +57,7 @@ struct OpenedElsewhere {
         #endif
     }()
 
-    /// The program lies beside the tests.
+    /// The path of the program, which is built next to the tests.
     static func program() throws -> String {
         let found = unsafe realpath("/proc/self/exe", nil)
         defer { unsafe free(found) }

@@ -35,7 +35,7 @@ struct EncryptionFixtureTests {
         let found = publication.readingOrder.map { $0.properties.encryption }
         #expect(found.map { $0?.algorithm } == [Self.aes, Self.aes, nil])
         #expect(found.map { $0?.scheme } == [Self.lcp, Self.lcp, nil])
-        // method 4 is none that there is
+        // method 4 does not exist
         #expect(found.map { $0?.compression } == ["deflate", nil, nil])
         #expect(found.map { $0?.originalLength?.byteCount } == [13_291, 12_914, nil])
         #expect(publication.isRestricted)
@@ -47,7 +47,7 @@ struct EncryptionFixtureTests {
         ("go-encryption-unknown-method", ["OEBPS/images/image.jpeg", "OEBPS/xhtml/chapter.xhtml"]),
         ("swift-encryption-unknown-drm", ["images/image.jpeg", "html/chapter.html"]),
     ])
-    func `of a technology that nobody knows is named as such, and restricts`(name: String, items: [String]) async throws {
+    func `names an unknown technology, and restricts the publication`(name: String, items: [String]) async throws {
         let publication = try await open(name, items)
         #expect(publication.isRestricted)
         #expect(publication.protectionName == "an unknown technology")

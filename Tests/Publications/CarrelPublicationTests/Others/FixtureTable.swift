@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of each file of others that is opened as it is: every one of these folders is in it (FixtureTests).
+/// The expected result of opening each third-party file unchanged: the table covers every folder (FixtureTests).
 enum FixtureTable {
     enum Outcome: Equatable, Sendable {
         /// It opens as this media type; each of the words is in a warning, and there are no more warnings than words.
@@ -13,7 +13,7 @@ enum FixtureTable {
     static let all: [String: Outcome] = epub.merging(containers) { $1 }.merging(others) { $1 }.merging(samples) { $1 }
         .merging(archives) { $1 }
 
-    /// What tests of their own read: their sources, below `Tests`, have these names in text literals.
+    /// Files read by separate tests: their sources, below `Tests`, have these names in text literals.
     static let elsewhere: [String: [String]] = [
         "Formats/CarrelAudioTests/MP3OracleTests.swift": ["lcp/audiotest-gtr-jazz.mp3"],
         "Publications/CarrelLCPTests/FixtureOracles.swift": [
@@ -39,7 +39,7 @@ enum FixtureTable {
         "Clients/CarrelWebReaderTests/MediaTests.swift": ["lcp/daisy.pdf", "lcp/wasteland-otf-obf.epub"],
     ]
 
-    /// What nothing is tested with, and why.
+    /// Files that no test uses, and the reasons.
     static let unused: [String: String] = [
         "README.md": "says where the others come from",
         "oracles.json": "says what is expected of the others",
@@ -132,7 +132,7 @@ enum FixtureTable {
         "sniffing/zab.unknown": .opens("application/x.readium.zab+zip"),
     ]
 
-    /// Archives that are no publications: those with a password ask for it, the others are of no format that is opened.
+    /// Archives that are not publications: encrypted archives request a password, others have an unsupported format.
     private static let archives: [String: Outcome] = Dictionary(
         uniqueKeysWithValues: [
             "libzip/encrypt-1234", "libzip/encrypt-aes128", "libzip/encrypt-aes128-noentropy", "libzip/encrypt-aes192",

@@ -63,7 +63,7 @@ struct FixtureTests {
         #expect(FixtureTable.unused.values.allSatisfy { !$0.isEmpty })
     }
 
-    /// The text literals of a Swift source, as they stand there: what is in comments on lines of their own is not.
+    /// The text literals of a Swift source, verbatim, without literals in comment lines.
     private static func literals(_ source: [UInt8]) -> [Substring] {
         let lines = String(decoding: source, as: UTF8.self).split(separator: "\n")
         return lines.flatMap { line -> [Substring] in

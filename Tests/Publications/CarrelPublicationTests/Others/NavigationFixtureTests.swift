@@ -67,7 +67,7 @@ struct NavigationFixtureTests {
     }
 
     @Test(arguments: overlays)
-    func `that is read aloud is listed beside its text, with its bytes`(name: String) async throws {
+    func `lists audio next to its text, with its bytes`(name: String) async throws {
         let overlay = try Fixtures.bytes("readium/opf/smil/\(name).smil")
         let items = """
             <item id="c" href="chapter01.xhtml" media-type="application/xhtml+xml" media-overlay="s"/>

@@ -17,7 +17,7 @@ struct PackageFixtureTests {
         checks.keys.map { "opf/opf/\($0)" } + ["opf/opf/displayOptions.xml", "opf/container/container.xml"]
     )
 
-    /// What each must give; those with more to say have tests of their own (EPUBTests).
+    /// The expected results; files with more details have separate tests (EPUBTests).
     private static let checks: [String: Check] = identities.merging(renditions) { $1 }.merging(fallbacks) { $1 }
         .merging(testedElsewhere) { $1 }
 

@@ -5,14 +5,14 @@ import Testing
 
 @testable import CarrelPublication
 
-/// What is written is what the schemas of Readium say that it should be. There are none of positions, locators, content protection
-/// and OPDS feeds among the fixtures.
+/// Written documents match the schemas of Readium. The fixtures have no schemas of positions, locators, content protection and
+/// OPDS feeds.
 @Suite("A manifest that is written")
 struct SchemaTests {
     private let directory = TemporaryDirectory()
     private static let schema = "schema/webpub/publication.schema.json"
 
-    /// What the publication says itself, and is not ours to change.
+    /// Faults of the publications themselves, which are not ours to change.
     private static let faultsOfOthers: [String: [String]] = [
         // a feature and a hazard that are not in the vocabularies
         "epub/thorium/a11y_metadata.epub": ["/metadata/accessibility/feature/29 enum", "/metadata/accessibility/hazard/4 enum"],
@@ -63,7 +63,7 @@ struct SchemaTests {
         for (name, files) in books {
             manifests[name] = try await manifest(directory.write("\(name).epub", MadeEPUB.archive(files).bytes), name)
         }
-        // the same link twice, and files of a kind that nobody knows
+        // the same link twice, and files of an unknown kind
         let link = #"<link rel="record" href="https://books.example/1.json" media-type="application/json"/>"#
         let package = MadeArchive.package.replacing("</metadata>", with: link + link + "</metadata>")
         let twice = MadeArchive.epub(["EPUB/package.opf": Array(package.utf8)])

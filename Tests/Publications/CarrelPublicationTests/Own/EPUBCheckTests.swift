@@ -84,7 +84,7 @@ struct EPUBCheckTests {
         #expect(try Manifest(json.rawSpan) == manifest)
     }
 
-    @Test func `is opened with its resources as they are`() async throws {
+    @Test func `is opened with unchanged resources`() async throws {
         let publication = try await open(MadeEPUB.complete)
         let order = publication.readingOrder
         #expect(

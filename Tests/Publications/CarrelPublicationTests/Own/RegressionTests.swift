@@ -8,7 +8,7 @@ import Testing
 
 @testable import CarrelPublication
 
-/// What other readers stumbled over, by the project and number under which it was reported to them.
+/// Defects of other readers, by project and issue number.
 @Suite("What other readers stumbled over")
 struct RegressionTests {
     private let book = UnpackedBook()
@@ -24,7 +24,7 @@ struct RegressionTests {
         ("a b.otf", "a%20b.otf"), ("a b.otf", "a b.otf"), ("100%.otf", "100%25.otf"), ("100%.otf", "100%.otf"),
         ("a+b&c.otf", "a+b&amp;c.otf"), ("é.otf", "%C3%A9.otf"), ("é.otf", "é.otf"), ("a#b.otf", "a%23b.otf"),
     ])
-    func `names with blanks and signs are found in encryption.xml however they are written (readium-lcp-server 198, 302)`(
+    func `names with spaces and signs are found in encryption.xml in any spelling (readium-lcp-server 198, 302)`(
         name: String,
         uri: String
     ) async throws {
@@ -45,7 +45,7 @@ struct RegressionTests {
         #expect(try await publication.get("EPUB/\(path.href)").read(upTo: 10_000) == MadeEPUB.font)
     }
 
-    @Test func `lists that are called as members of the manifest are none of it (found by fuzzing)`() async throws {
+    @Test func `lists named like members of the manifest are ignored (found by fuzzing)`() async throws {
         let lists = ["metadata", "links", "readingOrder", "resources", "loi"].map { type in
             #"<nav epub:type="\#(type)"><ol><li><a href="c.xhtml">One</a></li></ol></nav>"#
         }

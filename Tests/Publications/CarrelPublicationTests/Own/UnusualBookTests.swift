@@ -211,7 +211,7 @@ struct UnusualBookTests {
         )
     }
 
-    @Test func `of pictures says which pages are no whole pictures of their kind`() async throws {
+    @Test func `reports pages that are not complete pictures of their kind`() async throws {
         let gif = Self.bytes(Self.ascii("GIF89a"), [2, 0, 3, 0, 0, 0, 0, 0x3b])
         let long = Self.png(data: 20_000)
         let zeroed = Self.bytes(Array(long.prefix(8000)), Array(repeating: 0, count: long.count - 8000))

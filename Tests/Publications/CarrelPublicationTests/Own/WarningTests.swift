@@ -203,7 +203,7 @@ struct WarningTests {
 
     private static let twice = #"the names of entries "EPUB/c.xhtml" and "EPUB/C.XHTML" differ only in upper and lower case"#
 
-    @Test func `in a container with a license beside it is said, too, and once`() async throws {
+    @Test func `in a container with a separate license is reported, too, and once`() async throws {
         let directory = TemporaryDirectory()
         var archive = MadeArchive.epub()
         archive.add("EPUB/C.XHTML", "again")
@@ -217,7 +217,7 @@ struct WarningTests {
         #expect(messages.count { $0 == #""mimetype" has an extra field in front of its content"# } == 1, "\(messages)")
     }
 
-    /// By its name it is an EPUB already before it is opened, or only afterwards.
+    /// The name shows that it is an EPUB before it is opened, or only the content does.
     @Test(arguments: ["AES256", "ZipCrypto"], ["book.epub", "book.zip"])
     func `in a container with a password is said, too, and once`(cipher: String, name: String) async throws {
         let sevenZip = try requirePeer("7z")

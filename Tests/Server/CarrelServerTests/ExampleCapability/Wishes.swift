@@ -21,7 +21,7 @@ struct Wishes: Sendable {
 
     /// Adds a wish; a repeated one changes nothing.
     ///
-    /// - Throws: `request.not-found` where there is no such title, `request.invalid` beyond ``limit``.
+    /// - Throws: `request.not-found` if there is no such title, `request.invalid` beyond ``limit``.
     func add(_ title: String, to account: String, by actor: AuditActor) async throws {
         let wish = WishStore.Wish(title: title, at: clock.now)
         let entry = actor.entry("wish.add", on: title, at: wish.at)

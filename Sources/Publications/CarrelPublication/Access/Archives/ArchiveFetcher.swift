@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelArchive
+import CarrelBytes
 
 extension Fetcher {
-    /// The archive that all of it comes from; nil where it comes from something else.
+    /// The archive that contains all resources; nil if they come from something else.
     var underlyingArchive: ArchiveFetcher? {
         (self as? ArchiveFetcher) ?? (self as? any WrappingFetcher)?.wrapped.underlyingArchive
     }
 }
 
-/// The entries of a ZIP archive, over whatever resource holds it: a file, or a server that knows ranges.
+/// The entries of a ZIP archive, in any resource: a file, or a server that supports ranges.
 ///
-/// Reads in parallel: stored entries are parts of the archive, packed ones are unpacked as they are read. More lenient than what
-/// takes archives into a catalog: an entry with a name that cannot be used is left out with a warning, and of two with the same
-/// name the first counts.
+/// Reads in parallel: stored entries are parts of the archive, compressed entries are decompressed while they are read. It is
+/// more lenient than the ingest of a catalog: an entry with an invalid name is omitted with a warning, and the first of two
+/// entries with the same name counts.
 public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let archive: any Resource
@@ -25,12 +26,12 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     /// Entries at most.
     public static let entryLimit = 100_000
 
-    /// Reads the directory of an archive: its end, and the directory where that does not lie in the end.
+    /// Reads the directory of an archive: its end, and the rest of the directory if necessary.
     ///
     /// - Parameters:
-    ///   - archive: closed with this one.
-    ///   - warnings: hears of entries that are left out.
-    /// - Throws: `resource.malformed` for what is no ZIP archive; what reading the archive throws.
+    ///   - archive: the archive; closed with the fetcher.
+    ///   - warnings: receives omitted entries.
+    /// - Throws: `resource.malformed` for other data; errors of reading the archive.
     public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
         let directory = try await Self.settledDirectory(of: archive)
         let warnings = Warnings(warnings)
@@ -46,7 +47,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
                 )
                 continue
             }
-            // stays what it is where it is there
+            // an existing place is kept
             places[path, default: entries.count] += 0
             guard places.count > entries.count else {
                 warnings.add(.moderate, "two entries are called \"\(path)\"; the first counts")
@@ -105,8 +106,8 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     /// Whether any entry needs a password.
     var isEncrypted: Bool { entries.contains(where: \.isEncrypted) }
 
-    /// The directory of an archive that another process may be putting a license into: where the end was when the file was opened, there
-    /// is none any more once the new one is written (``LicenseInjection``), and the file has grown.
+    /// Reads the directory of an archive into which another process may be writing a license: the end moves when the new
+    /// directory is written (``LicenseInjection``), and the file grows.
     private static func settledDirectory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
         for _ in 0..<4 {
             let length = try await archive.length()
@@ -119,7 +120,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         return try await directory(of: archive)
     }
 
-    /// Reads the directory in as few requests as it takes: mostly one.
+    /// Reads the directory in as few requests as possible, usually one.
     private static func directory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
         let length = try await archive.length()
         var window = ArchiveWindow(length: length)

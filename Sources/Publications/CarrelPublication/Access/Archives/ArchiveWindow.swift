@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelArchive
+import CarrelBytes
 import CarrelThreads
 
 /// The parts of an archive that were fetched, for a synchronous parser; remembers the first missing range.

@@ -12,8 +12,8 @@ final class EntryResource: PackedResource {
     private let archive: any Resource
     private let content = AsyncLazy<any Resource>()
 
-    /// An entry that unpacks to more, and to more than this many times its packed bytes, is there to cost time: deflate reaches 1,030 times; audio,
-    /// pictures and text stay below 100.
+    /// An entry that expands to more, and by more than this factor, is a decompression bomb: deflate reaches a factor of 1,030;
+    /// audio, images and text stay below 100.
     private static let bombRatio: Int64 = 200
     private static let bombSize: Int64 = 64 << 20
 
@@ -27,7 +27,7 @@ final class EntryResource: PackedResource {
     var lengthHint: LengthHint? { LengthHint(entry.size) }
 
     func length() async throws(ResourceError) -> Int64 {
-        // of a stored entry the two sizes are compared; a packed one is cut off or refused where it differs
+        // the two sizes of a stored entry are compared; a compressed entry with another size is cut off or refused
         if !entry.isEncrypted, entry.method == 8 || entry.method == 0 && entry.size == entry.packedSize { return entry.size }
         return try await resource(for: 0..<0).length()
     }
@@ -69,13 +69,13 @@ final class EntryResource: PackedResource {
         return range.lowerBound < short && range.upperBound <= most ? min(range.upperBound, entry.packedSize) : 0
     }
 
-    /// The content of an entry.
+    /// Returns the content of an entry.
     ///
     /// - Parameters:
-    ///   - packed: its bytes, decrypted.
+    ///   - packed: its compressed bytes, decrypted.
     ///   - method: 0 or 8 (APPNOTE §4.4.5).
-    ///   - size: bytes of the content, as the directory declares.
-    /// - Returns: what reads the content.
+    ///   - size: the size of the content in bytes, as the directory declares.
+    /// - Returns: a resource of the content.
     /// - Throws: `resource.malformed`.
     static func unpacked(_ packed: any Resource, method: UInt16, size: Int64) async throws(ResourceError) -> any Resource {
         switch method {

@@ -13,11 +13,11 @@ struct EntryStart {
     private static let usualExtra: Int64 = 96
 
     /// - Parameters:
-    ///   - entry: of the directory.
-    ///   - link: of the entry.
-    ///   - archive: that it is in.
-    ///   - ahead: bytes of the entry that are to come along.
-    /// - Throws: `resource.malformed` where the header is another.
+    ///   - entry: an entry of the directory.
+    ///   - link: the entry's link.
+    ///   - archive: the archive of the entry.
+    ///   - ahead: the number of bytes of the entry to read with the header.
+    /// - Throws: `resource.malformed` if the header is another.
     init(
         of entry: DirectoryEntry,
         _ link: Link,

@@ -4,23 +4,23 @@ import CarrelBytes
 import CarrelThreads
 import CarrelZlib
 
-/// Unpacks deflated bytes as they are read, from any place.
+/// Decompresses deflated bytes while they are read, with random access.
 ///
-/// Behind the furthest read, the state of the unpacking is kept at intervals, so that a later read begins near its place and
-/// not at the beginning; where a read ended, its state and the packed bytes that are left of it. That takes less than 3 MiB,
-/// however long the resource is.
+/// The decompressor's state is saved at intervals, so that a later read starts near its position and not at the beginning; where
+/// a read ended, its state and the remaining compressed bytes are saved too. This takes less than 3 MiB for resources of any
+/// length.
 final class InflatingResource: Resource {
     var link: Link { packed.link }
     private let packed: any Resource
-    /// Bytes, where the container says; a stream that gives more or fewer is at fault.
+    /// The declared length in bytes, if known; a stream of another length is damaged.
     private let declared: Int64?
     private let fault: ResourceError.Code
     private let places: Locked<Places>
 
-    /// The state at a place: what can be copied and continued.
+    /// The decompressor's state at a position, which can be copied and continued.
     private struct Place {
         var inflater: Inflater
-        /// Bytes taken of the packed ones.
+        /// The number of compressed bytes consumed.
         var input: Int64 = 0
         /// Bytes given.
         var output: Int64 = 0
@@ -45,9 +45,9 @@ final class InflatingResource: Resource {
     private static let endLimit = 4
 
     /// - Parameters:
-    ///   - packed: raw deflate (RFC 1951); closed with this one.
-    ///   - length: bytes that come out; nil when it is not declared, and the stream's end decides.
-    ///   - fault: what bytes that do not unpack mean.
+    ///   - packed: raw deflate data (RFC 1951); closed with the resource.
+    ///   - length: the decompressed length in bytes; nil if it is not declared and the stream's end decides.
+    ///   - fault: the error code for invalid data.
     init(_ packed: any Resource, length: Int64? = nil, fault: ResourceError.Code = .malformed) {
         self.packed = packed
         declared = length
@@ -109,7 +109,7 @@ final class InflatingResource: Resource {
         keep(place)
     }
 
-    /// Looks whether the stream ends where its length says: nothing may come out any more.
+    /// Checks that the stream ends at its declared length.
     private func finish(_ place: Place, _ rest: [UInt8]) async throws(ResourceError) {
         var (at, input) = (place.input, rest)
         var more: [UInt8] = []
@@ -153,7 +153,7 @@ final class InflatingResource: Resource {
         }
     }
 
-    /// Keeps a copy of the state if there is none near its place. When there are too many, every other one goes.
+    /// Saves a copy of the state if there is none near its position. If there are too many, every other copy is discarded.
     private func mark(_ place: Place) {
         places.withLock { places in
             guard place.output >= places.interval else { return }

@@ -8,7 +8,7 @@ import CarrelThreads
 /// The metadata of an audio file.
 struct AudioDescription: Sendable {
     var tags = AudioTags()
-    /// Seconds; nil where only counting would tell.
+    /// The duration in seconds; nil if it is only known by counting frames.
     var duration: Double?
 }
 
@@ -33,18 +33,19 @@ struct AudioTagsReader {
         self.reachesEnd = reachesEnd
     }
 
-    /// - Parameter resource: the file.
-    /// - Returns: nothing of what is not understood.
-    /// - Throws: what reading throws.
+    /// - Parameter resource: the audio file.
+    /// - Returns: the metadata, without unsupported parts.
+    /// - Throws: errors of reading.
     static func describe(_ resource: any Resource) async throws(ResourceError) -> AudioDescription {
         try await AudioTagsReader(resource, limit: 24 << 20, reachesEnd: true).read()
     }
 
-    /// The metadata of one of many files, in few bytes: without tags that hold large pictures, and of a packed one without its end.
+    /// Reads the metadata of one of many files, in few bytes: without tags that contain large images, and without the end of a
+    /// compressed file.
     ///
-    /// - Parameter resource: the file.
-    /// - Returns: nothing of what is not understood.
-    /// - Throws: what reading throws.
+    /// - Parameter resource: the audio file.
+    /// - Returns: the metadata, without unsupported parts.
+    /// - Throws: errors of reading.
     static func outline(_ resource: any Resource) async throws(ResourceError) -> AudioDescription {
         let isPacked = try await (resource as? any PackedResource)?.deflated() != nil
         return try await AudioTagsReader(resource, limit: 1 << 20, reachesEnd: !isPacked).read()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAudio
+import CarrelBytes
 import CarrelThreads
 
 /// Opens archives of audio files (ZAB) and single audio files.
@@ -55,7 +56,7 @@ struct AudiobookParser: PublicationParser {
         }
     }
 
-    /// Length and title of each track after the first, for as long as there are reads left: of a server each is a request.
+    /// Adds length and title of each track after the first, within the budget of reads: on a server each is a request.
     private static func describeOthers(
         in manifest: inout Manifest,
         _ fetcher: any Fetcher,

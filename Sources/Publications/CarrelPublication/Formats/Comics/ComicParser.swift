@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelXML
 
-/// Opens archives of images (CBZ), with what a `ComicInfo.xml` in them says.
+/// Opens archives of images (CBZ), with the metadata of a `ComicInfo.xml` in them.
 struct ComicParser: PublicationParser {
     func parse(
         _ asset: PublicationAsset,
@@ -85,7 +86,7 @@ struct ComicParser: PublicationParser {
         }
     }
 
-    /// Why a page cannot be shown; nil where nothing speaks against it.
+    /// The reason why a page cannot be shown; nil if it can.
     private static func fault(of link: Link, _ fetcher: any Fetcher) async -> Result<String?, ResourceError> {
         let resource = fetcher.get(link)
         defer { resource.close() }

@@ -2,11 +2,11 @@
 
 import CarrelBytes
 
-/// The first bytes of a picture: which kind it is, and whether it declares a size.
+/// The first bytes of an image, which identify its format and size.
 struct PictureHead {
-    /// In the picture, as far as it is read.
+    /// The bytes read so far.
     private let bytes: [UInt8]
-    /// Of all of the picture.
+    /// The length of the whole image.
     private let length: Int64
 
     /// Bytes that hold the size of nearly every picture.
@@ -15,8 +15,8 @@ struct PictureHead {
     static let largeSize: Int64 = 64 << 10
 
     /// - Parameters:
-    ///   - bytes: from the beginning.
-    ///   - length: of the whole picture, as its container says.
+    ///   - bytes: the first bytes.
+    ///   - length: the length of the whole image, as its container declares.
     init(_ bytes: [UInt8], length: Int64) {
         self.bytes = bytes
         self.length = max(length, Int64(bytes.count))
@@ -26,9 +26,9 @@ struct PictureHead {
     enum Finding: Equatable {
         /// It has a size, or is of a kind whose size is not looked for.
         case picture
-        /// Its size stands behind these bytes.
+        /// Its size follows after these bytes.
         case unfinished
-        /// Why no browser shows it.
+        /// The reason why browsers cannot show it.
         case fault(String)
     }
 
@@ -47,10 +47,10 @@ struct PictureHead {
         return .fault("is not a picture of a known kind")
     }
 
-    /// Looks at the end of a picture.
+    /// Checks the end of an image.
     ///
-    /// - Parameter tail: the last bytes of it.
-    /// - Returns: whether they are those of a whole one; true for kinds that do not say.
+    /// - Parameter tail: its last bytes.
+    /// - Returns: whether the image is complete; true for formats without an end marker.
     func ends(with tail: [UInt8]) -> Bool {
         let mark: [UInt8] =
             isAt(1, "PNG") ? Array("IEND".utf8) : bytes.starts(with: [0xff, 0xd8]) ? [0xff, 0xd9] : []

@@ -5,8 +5,8 @@ import CarrelArchive
 /// Requirements of an EPUB's archive (EPUB 3.3 §4.2) that a reader can do without.
 enum ContainerCheck {
     /// - Parameters:
-    ///   - archive: of an EPUB.
-    ///   - warnings: hears of names that other readers may not find, and of a `mimetype` that is not where it is looked for.
+    ///   - archive: the archive of an EPUB.
+    ///   - warnings: receives names that other readers may not find, and a misplaced `mimetype`.
     static func check(_ archive: ArchiveFetcher, _ warnings: Warnings) async {
         var names: [String: Int] = [:]
         names.reserveCapacity(archive.entries.count)
@@ -21,7 +21,7 @@ enum ContainerCheck {
                 let padded = String(repeating: "0", count: max(0, 4 - code.count)) + code
                 warnings.add(.minor, "the name of entry \(shown(entry)) has a character that EPUB does not allow, U+\(padded)")
             }
-            // full case folding, by which one letter may become two
+            // full case folding, which may turn one letter into two
             let folded = isASCII ? name.lowercased() : name.uppercased().lowercased()
             if let other = names[folded] {
                 let first = shown(archive.entries[other])

@@ -3,17 +3,18 @@
 import CarrelJSON
 import CarrelXML
 
-/// The booksellers' declaration, from before EPUB 3, that pages are laid out by their publisher: `display_options` in a file of their own.
+/// The booksellers' declaration, from before EPUB 3, that pages are laid out by their publisher: `display_options` in a separate
+/// file.
 enum DisplayOptions {
     private static let paths: [ResourcePath] = [
         "META-INF/com.apple.ibooks.display-options.xml", "META-INF/com.kobobooks.display-options.xml",
     ]
 
     /// - Parameters:
-    ///   - metadata: gets the layout and the orientation of the first such file.
-    ///   - fetcher: of the container.
-    ///   - warnings: hears of a file that cannot be read.
-    /// - Throws: what reading throws where another time it may not.
+    ///   - metadata: receives the layout and the orientation of the first such file.
+    ///   - fetcher: the container's fetcher.
+    ///   - warnings: receives a warning about an unreadable file.
+    /// - Throws: transient errors of reading.
     static func add(to metadata: inout Metadata, _ fetcher: any Fetcher, _ warnings: Warnings) async throws(ResourceError) {
         for path in paths {
             guard let root = try await EPUBDocument.optional(path, fetcher, warnings) else { continue }

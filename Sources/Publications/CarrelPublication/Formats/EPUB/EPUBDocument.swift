@@ -14,8 +14,8 @@ enum EPUBNamespace {
 
 /// XML documents of an EPUB.
 enum EPUBDocument {
-    /// Packages with 50,000 resources are about: for each an item, a reference, and four elements of an NCX. What a document
-    /// becomes in memory stays below 64 MiB.
+    /// Packages with 50,000 resources exist, each with an item, a reference, and four elements of an NCX. A document takes less
+    /// than 64 MiB in memory.
     static let limits = XMLLimits(
         bytes: 16 << 20,
         depth: 128,
@@ -29,10 +29,10 @@ enum EPUBDocument {
     /// Reads a document of the publication.
     ///
     /// - Parameters:
-    ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - path: the document's path.
+    ///   - fetcher: the container's fetcher.
     /// - Returns: its root element.
-    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    /// - Throws: `resource.malformed` if it is not XML; errors of reading.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
         var tree = XMLTree(limits: limits, documentType: .skipped, spaces: spaces)
         try await stream(path, fetcher) { (piece) throws(Malformed) in
@@ -85,10 +85,10 @@ enum EPUBDocument {
     /// Reads a document of the publication up to a limit.
     ///
     /// - Parameters:
-    ///   - path: where it is.
-    ///   - fetcher: of the container.
-    /// - Returns: its root element, and the limit that cut the document off; nil where it is whole.
-    /// - Throws: as `read(_:_:)`, but for documents that are too large.
+    ///   - path: the document's path.
+    ///   - fetcher: the container's fetcher.
+    /// - Returns: its root element, and the limit that cut the document off; nil if it is complete.
+    /// - Throws: the errors of `read(_:_:)`, except for documents that are too large.
     static func readBeginning(
         of path: ResourcePath,
         _ fetcher: any Fetcher
@@ -111,10 +111,10 @@ enum EPUBDocument {
     /// Reads a document of the publication a piece at a time.
     ///
     /// - Parameters:
-    ///   - path: where it is.
-    ///   - fetcher: of the container.
-    ///   - take: gets each piece in order; returns whether to go on.
-    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    ///   - path: the document's path.
+    ///   - fetcher: the container's fetcher.
+    ///   - take: receives each piece in order; returns whether to continue.
+    /// - Throws: `resource.malformed` if `take` throws; errors of reading.
     static func stream(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
@@ -127,8 +127,8 @@ enum EPUBDocument {
     ///
     /// - Parameters:
     ///   - resource: the document.
-    ///   - take: gets each piece in order; returns whether to go on.
-    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    ///   - take: receives each piece in order; returns whether to continue.
+    /// - Throws: `resource.malformed` if `take` throws; errors of reading.
     static func stream(_ resource: any Resource, _ take: (RawSpan) throws(Malformed) -> Bool) async throws(ResourceError) {
         var at: Int64 = 0
         var piece: [UInt8] = []
@@ -161,6 +161,6 @@ extension XMLElement {
 
     var language: String? { self["lang", in: "http://www.w3.org/XML/1998/namespace"] }
 
-    /// Its text without white space around it, and with one space for each stretch of it inside.
+    /// Its text, trimmed, with every run of white space replaced by a single space.
     var words: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 }

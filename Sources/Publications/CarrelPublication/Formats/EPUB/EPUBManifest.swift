@@ -100,9 +100,9 @@ struct EPUBManifest {
     }
 
     /// - Parameters:
-    ///   - place: of an item of the manifest.
+    ///   - place: the index of an item of the manifest.
     ///   - references: properties of the spine's reference to it.
-    ///   - used: gets the places of what became an alternate.
+    ///   - used: receives the indexes of items that became alternates.
     /// - Returns: the link, its overlay and its fallbacks as alternates.
     private mutating func link(_ place: Int, _ references: [String], _ used: inout [Int]) -> Link {
         var link = plainLink(place, references)
@@ -112,7 +112,7 @@ struct EPUBManifest {
             used.append(overlay)
             alternates.append(plainLink(overlay, []))
         }
-        // fallbacks may lead to further ones, and in a circle
+        // fallbacks may lead to further fallbacks, and form cycles
         var seen: Set<String> = [items[place].id]
         var next = items[place].fallback
         while let id = next, seen.insert(id).inserted, let place = places[id] {

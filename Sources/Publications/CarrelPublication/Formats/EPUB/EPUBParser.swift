@@ -108,7 +108,7 @@ struct EPUBParser: PublicationParser {
         return item?.path
     }
 
-    /// The NCX; nil where it cannot be read.
+    /// Reads the NCX; returns nil if it is unreadable.
     private static func contents(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
@@ -128,7 +128,7 @@ struct EPUBParser: PublicationParser {
         "the end of the contents in \"\(path)\" is left out: \(limit)"
     }
 
-    /// The lists of a navigation document; none where it cannot be read.
+    /// Reads the lists of a navigation document; returns none if it is unreadable.
     private static func lists(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,

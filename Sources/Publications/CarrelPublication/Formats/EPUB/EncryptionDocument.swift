@@ -9,7 +9,7 @@ struct EncryptionDocument: ContainerDocument {
     private(set) var resources: [ResourcePath: Encryption] = [:]
     /// Whether it names Adobe's technology.
     var isADEPT = false
-    /// Why it could not be read; what was read before stands.
+    /// The error that ended reading; resources read before it are kept.
     var fault: ResourceError?
     /// The omissions, in words.
     private(set) var warnings: [Warning] = []
@@ -27,7 +27,8 @@ struct EncryptionDocument: ContainerDocument {
     static let adept = "\(adeptNamespace)"
     static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
-    /// Limits for publications of 50,000 resources: nine elements and seven attributes each. Of all that only the addresses are kept.
+    /// Limits for publications of 50,000 resources: nine elements and seven attributes each. Of all that only the addresses are
+    /// kept.
     private static let limits = XMLLimits(
         bytes: 48 << 20,
         depth: 128,
@@ -36,8 +37,8 @@ struct EncryptionDocument: ContainerDocument {
         text: 1 << 20,
         totalAttributes: 700_000
     )
-    /// Resources at most, and bytes of their addresses: with a package of few items their publication stays below 64 MiB. One that has
-    /// as many items takes more: 87 MiB with 50,000.
+    /// The limits of resources and of the bytes of their addresses: with few items, a publication stays below 64 MiB. As many
+    /// items take more: 87 MiB with 50,000.
     private static let entryLimit = 90_000
     private static let keptLimit = 8 << 20
     /// Bytes that an entry of LCP has, about.
@@ -48,7 +49,7 @@ struct EncryptionDocument: ContainerDocument {
         /// From 1, in the order of the document.
         var number: Int
         var algorithm: String?
-        /// The address of what is encrypted.
+        /// The address of the encrypted resource.
         var uri: String?
         var isLCP = false
         var isDeflated = false
@@ -57,7 +58,7 @@ struct EncryptionDocument: ContainerDocument {
 
     /// An address that may be a name.
     private struct Unescaped {
-        /// The path by the rules of addresses; nil when it is outside the container.
+        /// The path by the rules of addresses; nil if it is outside the container.
         let address: ResourcePath?
         let name: ResourcePath
         let encryption: Encryption
@@ -67,7 +68,7 @@ struct EncryptionDocument: ContainerDocument {
     /// Whether any resource is encrypted by Readium LCP.
     var isLCP: Bool { resources.values.contains { $0.scheme == Encryption.lcpScheme } }
 
-    /// Takes a document that is not well-formed for what it mentions.
+    /// Treats every resource mentioned in a malformed document as encrypted.
     mutating func add(mentions text: String) {
         isADEPT = isADEPT || text.contains(Self.adept)
         guard !isLCP, text.contains(Encryption.lcpScheme) else { return }
@@ -85,20 +86,20 @@ struct EncryptionDocument: ContainerDocument {
                 continue
             }
             resources[entry.name] = entry.encryption
-            // of several names the address may be the same, and nothing is there
+            // several names may have the same address, without an entry
             if let address = entry.address { resources[address] = nil }
         }
         unescaped = []
     }
 
-    /// Makes place for the resources of a document.
+    /// Reserves capacity for the resources of a document.
     ///
-    /// - Parameter bytes: that it is said to have, which need not be true: more than some thousand make place as they come.
+    /// - Parameter bytes: the declared length, which may be wrong: capacity beyond some thousand grows on demand.
     mutating func expect(bytes: Int64) {
         resources.reserveCapacity(Int(min(bytes / Self.entrySize, 16_384)))
     }
 
-    /// Takes what is encrypted, as one entry says.
+    /// Adds the resource of one entry.
     mutating func add(_ entry: borrowing Entry) {
         guard let algorithm = entry.algorithm, let uri = entry.uri else { return leaveOut(entry.number) }
         keptBytes += uri.utf8.count
@@ -145,11 +146,11 @@ struct EncryptionDocument: ContainerDocument {
         )
     }
 
-    /// Reads the document of a container, a piece at a time; an empty one where there is none.
+    /// Reads the document of a container, a piece at a time; empty if there is none.
     ///
-    /// - Parameter fetcher: of the container.
-    /// - Returns: what it says, with its fault if it has one.
-    /// - Throws: `resource.unavailable` and `resource.cancelled`: another time it may be read.
+    /// - Parameter fetcher: the container's fetcher.
+    /// - Returns: its entries, with its fault if any.
+    /// - Throws: `resource.unavailable` and `resource.cancelled`: a later attempt may succeed.
     static func read(_ fetcher: any Fetcher) async throws(ResourceError) -> EncryptionDocument {
         var document = EncryptionDocument()
         let resource = fetcher.get(Link(path))

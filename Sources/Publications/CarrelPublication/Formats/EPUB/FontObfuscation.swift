@@ -15,7 +15,7 @@ struct FontObfuscation: Sendable {
 
     /// - Parameters:
     ///   - algorithm: the URI of `encryption.xml`.
-    ///   - identifier: the package's unique identifier. Nil for other algorithms, and where the key cannot be made.
+    ///   - identifier: the package's unique identifier. Nil for other algorithms, and if the key cannot be derived.
     init?(algorithm: String, identifier: String?) {
         guard let identifier else { return nil }
         switch algorithm {

@@ -7,7 +7,7 @@ import CarrelXML
 struct NCXDocument {
     let contents: [Link]
     let pages: [Link]
-    /// Lists of illustrations, tables and the like, by their classes, such as `loi`; `navList` where there is none.
+    /// Lists of illustrations, tables and the like, by their classes, such as `loi`; `navList` if there is none.
     let lists: [String: [PublicationCollection]]
 
     init(_ root: XMLElement, at path: ResourcePath) {
@@ -44,7 +44,7 @@ struct NCXDocument {
         return [Link(href: href ?? "#", title: title, children: children)]
     }
 
-    /// Labels hold text alone; what others put in as elements comes behind it.
+    /// Labels contain only text; elements inside them come after it.
     private static func label(_ element: XMLElement) -> String {
         var label = ""
         func add(_ element: XMLElement) {

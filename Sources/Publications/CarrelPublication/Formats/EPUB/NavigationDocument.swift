@@ -14,21 +14,21 @@ struct NavigationDocument {
     private let path: ResourcePath
     /// Whether `role` names the lists, in any element, lists need no order, and end tags may be missing.
     private let isHTML: Bool
-    /// The types of the open `nav`; nil outside of one.
+    /// The types of the open `nav`; nil outside of a `nav`.
     private var types: [String]?
     /// In HTML, the element that has them, and how many of its name are open in it.
     private var holder = (name: "", count: 0)
     /// The open lists and items, outermost first.
     private var levels: [[Link]] = []
     private var items: [Item] = []
-    /// Depth of elements within the open label; nil outside of one.
+    /// Depth of elements within the open label; nil outside of a label.
     private var labelDepth: Int?
-    /// The limit at which reading ended before the document did; nil where all of it was read.
+    /// The limit that ended reading early; nil if the whole document was read.
     private(set) var cutOff: Malformed?
 
     /// Bytes of a label after which nothing is added to it.
     static let labelSize = 4096
-    /// Types of one `nav` at most: what they name is one list, written once for each.
+    /// The maximum number of types of one `nav`: the list is stored once for each type.
     private static let typeLimit = 4
 
     /// Lists of HTML in each other at most.
@@ -45,7 +45,7 @@ struct NavigationDocument {
         var children: [Link] = []
     }
 
-    /// - Parameter path: where it is; addresses in it are relative to it.
+    /// - Parameter path: the document's path, the base of its addresses.
     init(at path: ResourcePath) {
         self.path = path
         isHTML = false
@@ -53,12 +53,12 @@ struct NavigationDocument {
 
     /// - Parameters:
     ///   - html: the document.
-    ///   - path: where it is.
+    ///   - path: the document's path.
     init(html: String, at path: ResourcePath) {
         self.path = path
         isHTML = true
         var scanner = HTMLScanner(html)
-        // what goes on deeper is there to cost memory
+        // deeper nesting only serves to exhaust memory
         while levels.count < Self.depthLimit, let event = scanner.next() { take(event) }
         if levels.count >= Self.depthLimit { cutOff = Malformed("lists nest deeper than \(Self.depthLimit)", at: 0) }
         closeLists()
@@ -67,10 +67,10 @@ struct NavigationDocument {
     /// Reads the document of a container, a piece at a time.
     ///
     /// - Parameters:
-    ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - path: the document's path.
+    ///   - fetcher: the container's fetcher.
     /// - Returns: its lists, up to a limit.
-    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    /// - Throws: `resource.malformed` if it is not XML; errors of reading.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> NavigationDocument {
         var document = NavigationDocument(at: path)
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
@@ -152,7 +152,7 @@ struct NavigationDocument {
 
     private static let roles = ["doc-toc": "toc", "doc-pagelist": "page-list"]
 
-    /// In HTML, an item ends where the next begins, or its list ends.
+    /// Ends an item: in HTML, when the next item begins or the list ends.
     private mutating func endItem() {
         if isHTML, items.count == levels.count { end("li") }
     }
@@ -184,7 +184,7 @@ struct NavigationDocument {
         }
     }
 
-    /// Ends what is open where the document ends too early.
+    /// Closes open lists if the document ends early.
     private mutating func closeLists() {
         labelDepth = nil
         while !levels.isEmpty {
@@ -201,8 +201,8 @@ struct NavigationDocument {
         items = []
     }
 
-    /// The entry of an item, whose label is what it says in letters, or else with its picture. In the place of one without a label are those
-    /// below it; one that leads nowhere and has nothing below it is none.
+    /// The entry of an item, labeled by its text or its image's. An item without a label is replaced by its children; an item
+    /// without a target and children is omitted.
     private func links(_ item: Item) -> [Link] {
         guard let label = Self.words(item.label) ?? Self.words(item.picture) ?? Self.words(item.title) else {
             return item.children
@@ -220,9 +220,9 @@ struct NavigationDocument {
 /// The target of an entry of a navigation document.
 enum NavigationTarget {
     /// - Parameters:
-    ///   - href: relative to the document.
-    ///   - path: of the document.
-    /// - Returns: the address in the container, with its fragment; absolute ones as they are.
+    ///   - href: an address relative to the document.
+    ///   - path: the document's path.
+    /// - Returns: the address in the container, with its fragment; absolute addresses unchanged.
     static func href(_ href: String, in path: ResourcePath) -> String? {
         if ResourcePath.hasScheme(href) { return href }
         guard let target = ResourcePath(href: href, relativeTo: path) else { return nil }

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// The package document of an EPUB (EPUB 3.3 §5, OPF 2.0.1): what its elements say, before it becomes a manifest.
+/// The package document of an EPUB (EPUB 3.3 §5, OPF 2.0.1): its elements, before conversion to a manifest.
 struct PackageDocument {
     /// Its path; addresses in it are relative to it.
     let path: ResourcePath
@@ -44,11 +44,11 @@ struct PackageDocument {
     /// Reads the document of a container, a piece at a time.
     ///
     /// - Parameters:
-    ///   - path: where it is.
-    ///   - fetcher: of the container.
+    ///   - path: the document's path.
+    ///   - fetcher: the container's fetcher.
     ///   - warnings: receives omissions.
-    /// - Returns: what it says.
-    /// - Throws: `resource.malformed` for what is none; what reading throws.
+    /// - Returns: the document.
+    /// - Throws: `resource.malformed` for other documents; errors of reading.
     static func read(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,

@@ -6,10 +6,10 @@ extension PackageMetadata {
     /// The metadata of the manifest.
     ///
     /// - Parameters:
-    ///   - name: the title of a publication that has none.
-    ///   - identifier: the package's unique one.
-    ///   - warnings: hears that there is no title.
-    /// - Returns: everything but what the spine says.
+    ///   - name: the title if the publication has none.
+    ///   - identifier: the package's unique identifier.
+    ///   - warnings: receives a warning if there is no title.
+    /// - Returns: the metadata, without the properties of the spine.
     func metadata(untitled name: String, identifier: String?, _ warnings: Warnings) -> Metadata {
         let titles = all("dc:title")
         let main =
@@ -62,7 +62,7 @@ extension PackageMetadata {
         statement.refinement("file-as") ?? statement.attribute("file-as")
     }
 
-    /// One subject that lists several is taken apart; several are taken as they are.
+    /// A single subject that lists several is split; several subjects are used unchanged.
     private var subjects: [Subject] {
         let all = all("dc:subject")
         if all.count == 1, all[0].refinements.isEmpty {
@@ -97,7 +97,7 @@ extension PackageMetadata {
         return found
     }
 
-    /// MARC relators with a member of their own.
+    /// MARC relators with a dedicated member.
     private static let roles: [String: ContributorRole] = [
         "aut": .author, "pbl": .publisher, "trl": .translator, "edt": .editor, "nrt": .narrator, "art": .artist,
         "ill": .illustrator,
@@ -148,7 +148,7 @@ extension PackageMetadata {
         return "https://www.w3.org/TR/epub-a11y-11#wcag-\(version)-\(level.lowercased())"
     }
 
-    /// Metadata without a member of its own, kept under its name; the prefixes for rendering and for rights in objects.
+    /// Metadata without a dedicated member, kept under its name; the prefixes for rendering and for rights in objects.
     private func addOthers(to metadata: inout Metadata) {
         var presentation = JSONObject()
         for name in ["orientation", "flow", "spread"] {

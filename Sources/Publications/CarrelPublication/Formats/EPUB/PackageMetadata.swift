@@ -11,7 +11,7 @@ struct PackageMetadata {
         let value: String
         let id: String?
         let language: String?
-        /// Those of its element.
+        /// The attributes of its element.
         let attributes: [XMLAttribute]
         var refinements: [Statement] = []
 
@@ -23,16 +23,16 @@ struct PackageMetadata {
 
     private(set) var statements: [Statement]
     let links: [Link]
-    /// Of the publication; what has translations is in it where it does not say otherwise.
+    /// The language of the publication; the default of translations.
     let language: String?
 
-    /// Of one statement at most.
+    /// The maximum number of refinements of one statement.
     private static let refinementLimit = 100
 
     private static func refines(_ element: XMLElement) -> Bool { element["refines"]?.hasPrefix("#") == true }
 
     init(_ element: XMLElement, at path: ResourcePath) {
-        // dc-metadata and x-metadata of OEB 1 are containers of their own
+        // dc-metadata and x-metadata of OEB 1 are nested containers
         let containers: Set = ["dc-metadata", "x-metadata"]
         let isContained = element.children.contains { containers.contains($0.name.local) }
         let elements =
@@ -97,7 +97,7 @@ struct PackageMetadata {
         }
     }
 
-    /// One name for what has several: `dcterms:creator` is `dc:creator`, `rend:layout` of an own prefix stays what it is.
+    /// Maps aliases to one name: `dcterms:creator` becomes `dc:creator`; `rend:layout` with a custom prefix is unchanged.
     private static func canonical(_ property: String) -> String {
         let shared: Set<String> = ["creator", "contributor", "publisher", "title", "language", "subject", "description", "date"]
         if property.hasPrefix("dcterms:"), shared.contains(String(property.dropFirst(8))) { return "dc:" + property.dropFirst(8) }
@@ -117,7 +117,7 @@ struct PackageMetadata {
 /// A clock value of SMIL 3 (§5.4.2): `1:32:29`, `2:10.5`, `30min`, `7.5s`, `500ms`.
 enum ClockValue {
     /// - Parameter text: the value of the attribute.
-    /// - Returns: seconds; nil for what is none.
+    /// - Returns: seconds; nil if it is not a time.
     static func seconds(_ text: String) -> Double? {
         let text = text.filter { !$0.isWhitespace }
         if text.contains(":") {

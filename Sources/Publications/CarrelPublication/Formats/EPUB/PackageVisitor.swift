@@ -2,8 +2,8 @@
 
 import CarrelXML
 
-/// Takes what a package document says while it is read: its items and the references of its spine, of which there may be very many, one
-/// by one, and its metadata and its guide as trees.
+/// Collects a package document while it is read: its items and spine references, which may be very many, one by one, and its
+/// metadata and guide as trees.
 final class PackageVisitor: XMLVisitor {
     let path: ResourcePath
     private let folder: String
@@ -28,7 +28,7 @@ final class PackageVisitor: XMLVisitor {
     private var referenceNumber = 0
     /// Types that were read before; a package has few.
     private var types: [String: MediaType] = [:]
-    /// That of the item before, which is mostly that of all.
+    /// The type of the previous item, which is usually the same for all.
     private var type: (text: String, known: MediaType?) = ("", nil)
 
     private enum Section: String {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The PDF documents of a package that need a password of their own. A publication has one protection: their passwords cannot be asked for.
+/// The PDF documents of a package that have their own password. A publication has one protection: their passwords cannot be
+/// requested.
 enum LockedDocuments {
     /// Documents that are looked at: two small parts of each are read.
     private static let limit = 100
 
     /// - Parameters:
-    ///   - manifest: of the package.
-    ///   - fetcher: its resources, unlocked.
-    ///   - warnings: hears of a locked document that a reader can do without.
-    /// - Throws: `resource.forbidden` for one of the reading order that nothing can be read instead of; `resource.cancelled`.
+    ///   - manifest: the package's manifest.
+    ///   - fetcher: its unlocked resources.
+    ///   - warnings: receives locked documents outside the reading order.
+    /// - Throws: `resource.forbidden` for a locked document of the reading order without an alternative; `resource.cancelled`.
     static func refuse(in manifest: Manifest, _ fetcher: any Fetcher, _ warnings: Warnings) async throws(ResourceError) {
         let links = manifest.readingOrder.filter(\.alternates.isEmpty).filter(isPDF)
         let replaceable = manifest.readingOrder.filter { !$0.alternates.isEmpty } + manifest.resources
@@ -44,7 +45,7 @@ enum LockedDocuments {
         do throws(ResourceError) {
             return try await PDFTail.needsPassword(fetcher.get(link), &trials)
         } catch {
-            // one that is missing, damaged or closed by a protection is found out when it is read
+            // a missing, damaged or protected document fails when it is read
             if error.code == .cancelled { throw error }
             return false
         }

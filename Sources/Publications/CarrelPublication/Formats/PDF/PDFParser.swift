@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelPDF
 
 /// Opens PDF documents.
@@ -30,7 +31,7 @@ struct PDFParser: PublicationParser {
         return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
     }
 
-    /// The metadata of a document; nil when a password or a technology that was not opened closes it.
+    /// The metadata of a document; nil if a password or a technology that was not opened closes it.
     private static func description(_ source: PDFSource) async throws(ResourceError) -> PDFDescription? {
         do throws(ResourceError) {
             return try await source.describe()
@@ -65,7 +66,7 @@ struct PDFParser: PublicationParser {
         }
     }
 
-    /// Entries of the outline; one that leads to no page leads to where those below it begin.
+    /// Converts entries of the outline; an entry without a page leads to its first child's.
     private static func links(_ items: [PDFOutlineItem], _ href: String) -> [Link] {
         items.map { item in
             let children = links(item.children, href)

@@ -14,7 +14,7 @@ struct PDFSource {
     private static let nameLimit: Int64 = 256 << 10
     private static let threads = BlockingThreadPool(name: "carrel-pdf", count: 2)
 
-    /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
+    /// The document that an asset of one file is; nil if that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
     /// reading throws.
     init?(_ fetcher: any Fetcher) async throws(ResourceError) {
         guard let single = fetcher as? SingleResourceFetcher else { return nil }
@@ -22,20 +22,20 @@ struct PDFSource {
         file = try await single.file(upTo: Self.copyLimit)
     }
 
-    /// How the document is encrypted; nil when it is not.
+    /// Reads the encryption of the document; returns nil if it is not encrypted.
     ///
-    /// - Parameter password: empty for none.
-    /// - Returns: as libqpdf sees it.
+    /// - Parameter password: the password; empty for none.
+    /// - Returns: the encryption, according to libqpdf.
     /// - Throws: `resource.decryption` for the wrong password, `resource.forbidden` for an encryption that is not supported,
     ///   `resource.malformed`.
     func encryption(password: String) async throws(ResourceError) -> PDFEncryption? {
         try await read { (reader) throws(PDFError) in try reader.encryption(password: password) }
     }
 
-    /// The name of what encrypts a document that has no password, by the security handler that it names (ISO 32000-2 §7.6.2).
+    /// Returns the name of the protection of a document without a password, from its security handler (ISO 32000-2 §7.6.2).
     ///
-    /// - Returns: words for "protected by …".
-    /// - Throws: what reading throws.
+    /// - Returns: a name for "protected by …".
+    /// - Throws: errors of reading.
     func foreignProtection() async throws(ResourceError) -> String {
         let length = try await file.length()
         for part in [0..<min(length, Self.nameLimit), max(0, length - Self.nameLimit)..<length] {
@@ -45,19 +45,19 @@ struct PDFSource {
         return "an unknown technology"
     }
 
-    /// The metadata of the document.
+    /// Reads the metadata of the document.
     ///
     /// - Returns: the description.
-    /// - Throws: as `encryption(password:)`.
+    /// - Throws: the errors of `encryption(password:)`.
     func describe() async throws(ResourceError) -> PDFDescription {
         try await read { (reader) throws(PDFError) in try reader.describe() }
     }
 
-    /// The document without its encryption, in a file without a name.
+    /// Decrypts the document into an unnamed file.
     ///
-    /// - Parameter password: empty for none.
+    /// - Parameter password: the password; empty for none.
     /// - Returns: a resource with the link of the document.
-    /// - Throws: as `encryption(password:)`.
+    /// - Throws: the errors of `encryption(password:)`.
     func decrypted(password: String) async throws(ResourceError) -> FileResource {
         let target = try await AnonymousFile(expecting: file.length())
         try await read { (reader) throws(PDFError) in

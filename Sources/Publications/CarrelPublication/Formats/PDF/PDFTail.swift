@@ -2,7 +2,7 @@
 
 import CarrelBytes
 
-/// The end of a PDF document, where it says whether it is encrypted (ISO 32000-2 §7.5.5): looked at instead of all of it.
+/// The end of a PDF document, which declares encryption (ISO 32000-2 §7.5.5): read instead of the whole document.
 enum PDFTail {
     private static let tailSize: Int64 = 8 << 10
     private static let headSize: Int64 = 64 << 10
@@ -12,14 +12,14 @@ enum PDFTail {
         var bytes: Int64 = 8 << 20
     }
 
-    /// Whether a document in a package needs a password of its own.
+    /// Whether a document in a package has its own password.
     ///
     /// - Parameters:
-    ///   - resource: the document; two small parts of it are read, and all of it where they show an encryption.
-    ///   - trials: the rest of the budget.
-    /// - Returns: false where the password is empty, because viewers open that without asking, and for what is no PDF document; true
-    ///   for an encrypted one where nothing is left to try with.
-    /// - Throws: what reading throws.
+    ///   - resource: the document; two small parts of it are read, and the whole document if they declare encryption.
+    ///   - trials: the remaining budget.
+    /// - Returns: false if the password is empty, because viewers open it without a prompt, and for other data; true for an
+    ///   encrypted document if the budget is used up.
+    /// - Throws: errors of reading.
     static func needsPassword(_ resource: any Resource, _ trials: inout Trials) async throws(ResourceError) -> Bool {
         guard try await saysEncrypted(resource) else { return false }
         let length = try await resource.length()
@@ -47,13 +47,13 @@ enum PDFTail {
             let place = Int64(tail[start.upperBound...].drop { $0.isWhitespace }.prefix { $0.isASCII && $0.isNumber }),
             0..<length ~= place
         else { return false }
-        // a table with its trailer behind it, or a stream whose dictionary is the trailer
+        // a table followed by its trailer, or a stream whose dictionary is the trailer
         let table = String(decoding: try await resource.read(place..<min(length, place + headSize)), as: UTF8.self)
         let end = table.hasPrefix("xref") ? table.firstRange(of: "startxref") : table.firstRange(of: "stream")
         return names(table[..<(end?.lowerBound ?? table.endIndex)])
     }
 
-    /// Whether a dictionary has the key, and not one that only begins like it.
+    /// Whether a dictionary has the key, and not a longer key with the same beginning.
     private static func names(_ text: Substring) -> Bool {
         text.ranges(of: "/Encrypt").contains { range in
             !(text[range.upperBound...].unicodeScalars.first?.properties.isAlphabetic ?? false)

@@ -42,7 +42,7 @@ struct ReadiumParser: PublicationParser {
         }
     }
 
-    /// The resources of a manifest that stands alone are where it came from, or says that it comes from.
+    /// The resources of a standalone manifest are relative to its address, or to its declared address.
     private func remote(_ asset: PublicationAsset, _ manifest: Manifest) -> any Fetcher {
         if case .remote(let url) = asset.location { return HTTPFetcher(base: url, client: client) }
         let own = manifest.links.first(withRelation: "self")?.href

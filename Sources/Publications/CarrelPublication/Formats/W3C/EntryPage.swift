@@ -2,9 +2,10 @@
 
 import CarrelXML
 
-/// The primary entry page of a W3C publication: HTML, which says where the publication's manifest is (Publication Manifest §4.2, LPF §4).
+/// The primary entry page of a W3C publication: HTML, which links to the publication's manifest (Publication Manifest §4.2, LPF
+/// §4).
 ///
-/// Read as loosely as HTML is written: only `link`, `script` and `title` elements count, and only their start tags are understood.
+/// Parsed leniently: only `link`, `script` and `title` elements count, and only their start tags are understood.
 struct EntryPage {
     /// The manifest's address: relative, or `#` and the id of a script.
     private(set) var manifest: String?
@@ -39,7 +40,7 @@ struct EntryPage {
                 if let id = attributes["id"], attributes["type"]?.lowercased() == "application/ld+json" { scripts[id] = content }
             case "body": isInBody = true
             default:
-                // in the body it is that of a drawing
+                // in the body it is a drawing's title
                 if isInBody { continue }
                 let content = HTMLEntities.decoded(HTMLScanner.content(&rest, upTo: "</title"))
                 let words = content.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -48,7 +49,7 @@ struct EntryPage {
         }
     }
 
-    /// The manifest, where the page itself holds it.
+    /// The manifest, if it is embedded in the page.
     var embedded: Substring? {
         guard let manifest, manifest.hasPrefix("#") else { return nil }
         return scripts[String(manifest.dropFirst())]

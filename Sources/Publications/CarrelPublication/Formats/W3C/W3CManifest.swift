@@ -89,7 +89,7 @@ struct W3CManifest {
         return LocalizedString(all)
     }
 
-    /// Persons and organisations have a `name`, which may be by language.
+    /// Persons and organizations have a `name`, which may be by language.
     private static func contributors(_ json: JSON) -> JSON {
         .array(
             (json.array ?? [json]).map { value in
@@ -120,7 +120,7 @@ struct W3CManifest {
         }
     }
 
-    /// An address relative to the package. At its root most manifests are, and their addresses are taken as they are.
+    /// An address relative to the package. Most manifests are at its root, so their addresses are unchanged.
     private func inPackage(_ url: String) -> String {
         guard let path, path.string.contains("/"), let target = ResourcePath(href: url, relativeTo: path) else { return url }
         return target.href + (url.firstIndex(of: "#").map { String(url[$0...]) } ?? "")

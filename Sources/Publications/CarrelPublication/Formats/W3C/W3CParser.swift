@@ -28,7 +28,7 @@ struct W3CParser: PublicationParser {
             }
             var name = ContainerTitle.of([], in: asset)
             if let page = found.page {
-                // what is not said is the page itself, and its title (Publication Manifest §4.4.2)
+                // the defaults are the page itself, and its title (Publication Manifest §4.4.2)
                 if object["readingOrder"] == nil { object["readingOrder"] = .string(EntryPage.path.href) }
                 if let title = page.title { name = LocalizedString(title) }
             }
@@ -36,7 +36,7 @@ struct W3CParser: PublicationParser {
             if isPackage { try await LockedDocuments.refuse(in: manifest, fetcher, warnings) }
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
             let content: any Fetcher = isPackage ? fetcher : HTTPFetcher(base: base, client: client)
-            // opening a file asks no server that the file names
+            // opening a file sends no requests to servers that the file names
             if isPackage || asset.isRemote { try await Self.addContents(to: &manifest, content, isPackage: isPackage, warnings) }
             return Publication.Builder(manifest: manifest, format: format, fetcher: content)
         } catch {
@@ -45,7 +45,7 @@ struct W3CParser: PublicationParser {
         }
     }
 
-    /// Table of contents and page list: from what the manifest calls the contents, or else from the page of the package (Publication
+    /// Table of contents and page list: from the manifest's contents document, or else from the page of the package (Publication
     /// Manifest §4.8.1).
     private static func addContents(
         to manifest: inout Manifest,
@@ -73,7 +73,7 @@ struct W3CParser: PublicationParser {
         }
     }
 
-    /// A manifest, and where it was.
+    /// A manifest and its place.
     private struct Found {
         let bytes: [UInt8]
         let place: ResourcePath
@@ -88,11 +88,11 @@ struct W3CParser: PublicationParser {
         return Found(bytes: try await fetcher.get(link).read(upTo: Manifest.limits.byteCount), place: link.path ?? name)
     }
 
-    /// The manifest of a package: by its name, or where the primary entry page says that it is (LPF §4.2).
+    /// Finds the manifest of a package: by its name, or through the primary entry page (LPF §4.2).
     private static func packaged(_ fetcher: any Fetcher) async throws(ResourceError) -> Found {
         do throws(ResourceError) {
             let bytes = try await fetcher.get(Link(name)).read(upTo: Manifest.limits.byteCount)
-            // a page of its own is part of such a publication too, and need not be looked at
+            // a separate page is part of such a publication too, and need not be read
             return Found(bytes: bytes, place: name)
         } catch  where error.code == .notFound {
             let text = String(decoding: try await fetcher.get(Link(EntryPage.path)).read(upTo: EntryPage.limit), as: UTF8.self)

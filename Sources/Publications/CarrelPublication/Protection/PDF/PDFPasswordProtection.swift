@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelPDF
 
-/// PDF documents that are encrypted with a password (revisions 2 to 6), of the user or of the owner.
+/// PDF documents that are encrypted with a password (revisions 2 to 6), the user's or the owner's.
 ///
-/// Nothing is read without the password, and the publication is restricted; where the user's is empty, only permissions are left
-/// to observe. The document is decrypted once, into a file without a name.
+/// Without the password nothing can be read, and the publication is restricted; if the user's password is empty, only permissions
+/// apply. The document is decrypted once, into an unnamed file.
 struct PDFPasswordProtection: ContentProtection {
     /// The effect of a password on a document.
     private enum Trial: Sendable {
         case isNotEncrypted
         case opens(PDFEncryption)
         case isWrong
-        /// No password is asked for: another technology has encrypted the document.
+        /// No password is requested: another technology encrypted the document.
         case isForeign
     }
 
-    /// The password that opened a document, and what it opened.
+    /// A document's password and its decrypted file.
     private struct Unlocked: Sendable {
         let password: String
         let encryption: PDFEncryption

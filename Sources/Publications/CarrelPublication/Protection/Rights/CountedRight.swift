@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A right that a publication gives in a limited amount.
+/// A right with a limited amount.
 ///
-/// This is the one place that says how it is counted.
+/// This type alone defines how it is counted.
 public struct CountedRight: RawRepresentable, Sendable, Hashable {
     /// The name under which a store keeps it.
     public let rawValue: String
@@ -17,5 +17,8 @@ public struct CountedRight: RawRepresentable, Sendable, Hashable {
     public static let print = CountedRight(rawValue: "print")
 
     /// The cost of copying a text.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: the number of Unicode scalars.
     public static func cost(ofCopying text: String) -> Int { text.unicodeScalars.count }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CarrelBytes
 package import CarrelStore
 
 /// Counts used rights in an SQLite database.
@@ -25,7 +26,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         self.database = database
     }
 
-    /// Throws where a statement does not fit the tables, as what a step makes is missing.
+    /// Throws if a statement does not match the tables, because a migration is missing.
     private func require(_ statement: SQL, _ values: [SQLValue], _ migration: String) async throws(UserRightsError) {
         try await step { [database] in
             do {
@@ -40,9 +41,9 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         }
     }
 
-    /// Opens a file of its own, or makes it.
+    /// Opens or creates a separate file.
     ///
-    /// - Parameter path: of an SQLite database; several processes may have it open.
+    /// - Parameter path: the path of an SQLite database; several processes may have it open.
     /// - Throws: `rights.unavailable`.
     public convenience init(path: String) throws(UserRightsError) {
         do throws(StoreError) {
@@ -57,10 +58,10 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         }
     }
 
-    /// The tables, as a step of a schema.
+    /// The tables, as a migration.
     ///
-    /// - Parameter version: where the step stands among those of the database.
-    /// - Returns: the step.
+    /// - Parameter version: the number of the migration in the database's schema.
+    /// - Returns: the migration.
     package static func migration(version: Int) -> Migration {
         Migration(
             version: version,
@@ -69,15 +70,15 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         )
     }
 
-    /// The column for the digest of a request's content, as a step of a schema that comes after `migration(version:)`.
+    /// The column for the digest of a request's content, as a migration after `migration(version:)`.
     ///
-    /// - Parameter version: where the step stands among those of the database.
-    /// - Returns: the step.
+    /// - Parameter version: the number of the migration in the database's schema.
+    /// - Returns: the migration.
     package static func contentMigration(version: Int) -> Migration {
         Migration(version: version, name: "content of requests for rights", statements: [Statement.addContent])
     }
 
-    /// Answers what was already asked, then closes the database.
+    /// Completes pending calls, then closes the database.
     public func close() async { await database.close() }
 
     public func used(_ right: CountedRight, of publication: String) async throws(UserRightsError) -> Int {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+public import CarrelBytes
 import CarrelCrypto
 
-/// Rights in a limited amount, counted in a store: those of a license.
+/// Rights in a limited amount, counted in a store, such as the rights of a license.
 ///
-/// A store that fails forbids.
+/// If the store fails, the right is denied.
 public struct MeteredUserRights: UserRights {
     private let publication: String
     private let limits: [CountedRight: Int]
     private let store: any UserRightsStore
 
+    /// Creates rights that are counted in a store.
+    ///
     /// - Parameters:
-    ///   - publication: names the source of the rights, such as the identifier of a license.
-    ///   - copy: Unicode scalars that may be copied altogether; nil when that is not limited. Less than 0 is none.
-    ///   - print: pages that may be printed altogether; nil when that is not limited.
-    ///   - store: remembers what was used.
+    ///   - publication: the source of the rights, such as the identifier of a license.
+    ///   - copy: the total number of Unicode scalars that may be copied; nil if unlimited. Negative numbers count as 0.
+    ///   - print: the total number of pages that may be printed; nil if unlimited.
+    ///   - store: stores the usage.
     public init(publication: String, copy: Int?, print: Int?, store: any UserRightsStore) {
         self.publication = publication
         var limits: [CountedRight: Int] = [:]
@@ -25,10 +27,10 @@ public struct MeteredUserRights: UserRights {
         self.store = store
     }
 
-    /// How much of a right is left.
+    /// The remaining amount of a right.
     ///
-    /// - Parameter right: which one.
-    /// - Returns: in the unit of the right; nil when it is not limited.
+    /// - Parameter right: the right.
+    /// - Returns: the amount in the unit of the right; nil if unlimited.
     /// - Throws: ``UserRightsError``.
     public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
         guard let limit = limits[right] else { return nil }

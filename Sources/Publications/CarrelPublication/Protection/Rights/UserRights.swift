@@ -1,41 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rights of a reader besides reading, and how much of them is left.
+/// The rights of a reader in addition to reading, and their remaining amounts.
 ///
-/// Text is counted in Unicode scalars. Consuming is one step: two askers never get the last character both. A store that fails
-/// forbids.
+/// Text is counted in Unicode scalars. Consuming is atomic: two callers never both get the last character. If the store fails,
+/// the right is denied.
 public protocol UserRights: Sendable {
     /// Whether everything is and stays allowed, so that there is nothing to count and nothing to withhold.
     var isUnlimited: Bool { get }
 
-    /// How much of a right is left.
+    /// The remaining amount of a right.
     ///
-    /// - Parameter right: which one.
-    /// - Returns: in the unit of the right, Unicode scalars or pages; nil when it is not limited.
-    /// - Throws: ``UserRightsError`` when the store cannot be asked; nothing is granted then.
+    /// - Parameter right: the right.
+    /// - Returns: the amount in the unit of the right, Unicode scalars or pages; nil if unlimited.
+    /// - Throws: ``UserRightsError`` if the store is unavailable; nothing is granted then.
     func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int?
 
-    /// Whether copying is possible at all; false when all is used up. To show a button.
+    /// Whether copying is possible at all; false if all is used up. To show a button.
     var canCopy: Bool { get async }
     /// Whether a text may be copied now. Consumes nothing.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: true if it may be copied.
     func canCopy(_ text: String) async -> Bool
     /// Consumes the right to copy a text.
     ///
     /// - Parameters:
-    ///   - text: all of it is counted.
-    ///   - requestID: names the request, so that a repeated one for the same text consumes nothing again and is answered as before.
+    ///   - text: the text, counted completely.
+    ///   - requestID: the request's identifier: a repeated request for the same text consumes nothing and has the same result.
     /// - Returns: whether the text may be copied.
     func copy(_ text: String, requestID: String?) async -> Bool
 
-    /// Whether printing is possible at all; false when all is used up.
+    /// Whether printing is possible at all; false if all is used up.
     var canPrint: Bool { get async }
     /// Whether a number of pages may be printed now. Consumes nothing.
+    ///
+    /// - Parameter pageCount: the number of pages.
+    /// - Returns: true if they may be printed.
     func canPrint(pageCount: Int) async -> Bool
     /// Consumes the right to print.
     ///
     /// - Parameters:
-    ///   - pageCount: pages of the publication, at least 1.
-    ///   - requestID: as for `copy`.
+    ///   - pageCount: the number of pages, at least 1.
+    ///   - requestID: the request's identifier, as for `copy`.
     /// - Returns: whether the pages may be printed.
     func print(pageCount: Int, requestID: String?) async -> Bool
 }
@@ -44,7 +50,11 @@ extension UserRights {
     /// False: rights that do not say so may be limited.
     public var isUnlimited: Bool { false }
 
-    /// Nothing of a right that is not granted, and no limit to one that is.
+    /// Returns 0 for a right that is not granted, and nil for a right that is.
+    ///
+    /// - Parameter right: the right.
+    /// - Returns: nil without a limit; 0 if nothing is granted.
+    /// - Throws: nothing; implementations with a store may fail.
     public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
         switch right {
         case .copy: await canCopy ? nil : 0
@@ -54,8 +64,14 @@ extension UserRights {
     }
 
     /// Consumes the right to copy a text.
+    ///
+    /// - Parameter text: the text to copy.
+    /// - Returns: true if copying is granted.
     public func copy(_ text: String) async -> Bool { await copy(text, requestID: nil) }
     /// Consumes the right to print.
+    ///
+    /// - Parameter pageCount: the number of pages.
+    /// - Returns: true if printing is granted.
     public func print(pageCount: Int) async -> Bool { await print(pageCount: pageCount, requestID: nil) }
 }
 
@@ -73,7 +89,7 @@ public struct UnrestrictedUserRights: UserRights {
     public func print(pageCount: Int, requestID: String?) async -> Bool { pageCount > 0 }
 }
 
-/// No right at all: of a restricted publication.
+/// No rights: for a restricted publication.
 public struct AllRestrictedUserRights: UserRights {
     /// Creates rights that forbid everything.
     public init() {}

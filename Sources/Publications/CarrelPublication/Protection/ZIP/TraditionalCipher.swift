@@ -9,10 +9,10 @@ import CarrelZlib
 struct TraditionalCipher: Sendable {
     private var keys: (UInt32, UInt32, UInt32) = (0x1234_5678, 0x2345_6789, 0x3456_7890)
 
-    /// Random bytes at the beginning of an entry, the last of which tells most wrong passwords.
+    /// Random bytes at the beginning of an entry, the last of which reveals most wrong passwords.
     static let headLength = 12
 
-    /// - Parameter password: as it was typed, in the encoding of the archive's maker.
+    /// - Parameter password: the password as typed, in the encoding of the archive's creator.
     init(password: RawSpan) {
         for i in 0..<password.byteCount { update(unsafe password.unsafeLoad(fromByteOffset: i, as: UInt8.self)) }
     }
@@ -20,8 +20,8 @@ struct TraditionalCipher: Sendable {
     /// Decrypts bytes in place.
     ///
     /// - Parameters:
-    ///   - bytes: of which those from `first` on are the next of the stream.
-    ///   - first: where they begin.
+    ///   - bytes: a buffer with the next bytes of the stream from `first`.
+    ///   - first: the index of the first byte.
     mutating func decrypt(_ bytes: inout [UInt8], from first: Int) {
         for i in first..<bytes.count {
             let word = (keys.2 & 0xffff) | 2

@@ -18,9 +18,9 @@ final class TraditionalResource: Resource {
 
     /// - Parameters:
     ///   - encrypted: all bytes of the entry.
-    ///   - check: what the last byte of the decrypted head must be.
-    ///   - password: as it was typed.
-    /// - Throws: `resource.decryption` for most wrong passwords: one in 256 passes.
+    ///   - check: the expected last byte of the decrypted head.
+    ///   - password: the password as typed.
+    /// - Throws: `resource.decryption` for most wrong passwords: one in 256 is not detected.
     init(_ encrypted: any Resource, check: UInt8, password: Secret) async throws(ResourceError) {
         var cipher = password.withBytes { TraditionalCipher(password: $0) }
         var head = try await encrypted.read(0..<Int64(TraditionalCipher.headLength))

@@ -13,8 +13,8 @@ final class UnlockedArchive: Fetcher, DocumentedFetcher, WrappingFetcher {
     private let password: Secret
 
     /// - Parameters:
-    ///   - locked: closed with this one.
-    ///   - password: as it was typed.
+    ///   - locked: the encrypted archive; closed with this one.
+    ///   - password: the password as typed.
     init(_ locked: ArchiveFetcher, password: Secret) {
         self.locked = locked
         self.password = password
@@ -33,8 +33,8 @@ final class UnlockedArchive: Fetcher, DocumentedFetcher, WrappingFetcher {
 
     func close() { locked.close() }
 
-    /// Whether the password is the right one: opens the smallest encrypted entry and reads all of it, because the header before the
-    /// bytes lets one wrong password in 256 or in 65,536 pass.
+    /// Whether the password is right: reads the smallest encrypted entry completely, because the header alone accepts one wrong
+    /// password in 256 or in 65,536.
     func isRight() async throws(ResourceError) -> Bool {
         guard let entry = locked.smallestEncrypted else { return true }
         do throws(ResourceError) {
@@ -73,7 +73,7 @@ private final class UnlockedEntry: Resource {
         try await open().unpacked.read(range, into: &buffer)
     }
 
-    /// Reads everything: whether it is what was encrypted.
+    /// Reads the whole content; returns whether it is intact.
     func isWhole() async throws(ResourceError) -> Bool {
         let content = try await open()
         if let aes = content.decrypted as? WinZipResource { return try await aes.isAuthentic() }

@@ -19,9 +19,9 @@ final class WinZipResource: Resource {
     ///
     /// - Parameters:
     ///   - encrypted: all bytes of the entry.
-    ///   - encryption: how it is encrypted.
-    ///   - password: as it was typed.
-    /// - Throws: `resource.decryption` for most wrong passwords (the verifier has two bytes).
+    ///   - encryption: its encryption parameters.
+    ///   - password: the password as typed.
+    /// - Throws: `resource.decryption` for most wrong passwords (the verifier has only two bytes).
     init(_ encrypted: any Resource, _ encryption: AESEncryption, password: Secret) async throws(ResourceError) {
         let length = try await encrypted.length()
         let headLength = encryption.saltLength + AESEncryption.verifierLength

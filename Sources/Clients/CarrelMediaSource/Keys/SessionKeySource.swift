@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import CarrelMedia
+
+/// A key source of a session, which records the terms of each key in the response that uses it.
+package protocol SessionKeySource: Sendable {
+    /// Requests a key.
+    ///
+    /// - Parameters:
+    ///   - name: names the key.
+    ///   - use: the keys of the response; gets the end of the key, and the reason if the key could not be requested.
+    /// - Returns: the answer.
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer
+}
+
+extension SessionKeySource {
+    /// The source as one response uses it.
+    package func keys(for use: KeyUse) -> ResponseKeys { ResponseKeys(self, use) }
+}
+
+/// The keys of a session as one response uses them.
+package struct ResponseKeys: ContentKeySource {
+    private let source: any SessionKeySource
+    private let use: KeyUse
+
+    fileprivate init(_ source: any SessionKeySource, _ use: KeyUse) {
+        self.source = source
+        self.use = use
+    }
+
+    package func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.key(name, for: use) }
+}

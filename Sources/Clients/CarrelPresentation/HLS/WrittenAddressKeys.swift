@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelMedia
+
+/// Keys by the addresses that a playlist writes, too: a caller may name them so.
+struct WrittenAddressKeys: ContentKeySource {
+    let keys: any ContentKeySource
+    /// The address of a key line as the playlist has it, and resolved.
+    let written: String
+    let resolved: String
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        let answer = await keys.key(name)
+        guard case .unknown = answer, name == .address(resolved), written != resolved else { return answer }
+        return await keys.key(.address(written))
+    }
+}

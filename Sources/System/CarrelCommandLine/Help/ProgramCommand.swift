@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A command about the program it belongs to.
+protocol ProgramCommand: Command {
+    /// Runs the command.
+    ///
+    /// - Parameters:
+    ///   - console: gets the results.
+    ///   - program: the program's whole command tree.
+    ///   - version: the version of the program.
+    func run(_ console: Console, of program: CommandDescription, version: String) throws
+}
