@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
+import ProtectedMedia
 import Testing
 
 struct `A walk through the samples of a movie` {
