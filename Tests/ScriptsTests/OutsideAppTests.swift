@@ -4,7 +4,7 @@ import CarrelTesting
 import Glibc
 import Testing
 
-/// Apps outside of the tree, which use every product: against this checkout, and as they are shipped, against a tagged clone.
+/// Apps outside of the tree, which use every product: against this checkout, and in their shipped form, against a tagged clone.
 @Suite("An app outside of the tree", .serialized)
 struct OutsideAppTests {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil

@@ -16,8 +16,7 @@ struct Recording {
     let chapters: [TitleMetadata.Chapter]
     var warnings: [String]
 
-    /// Cleans, joins and indexes the parts: as they are where they share one format, transcoded to AAC where they do not or
-    /// where Carrel does not read them itself.
+    /// Cleans, joins and indexes the parts. Parts of one format that Carrel reads keep it; others are transcoded to AAC.
     ///
     /// - Parameters:
     ///   - parts: the files, in playing order.

@@ -15,7 +15,7 @@ enum SourceKind {
     /// The format of a part changes within it.
     struct FormatChange: Error {}
 
-    /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
+    /// The format of the elementary stream that the part provides without transcoding; nil if it has to be transcoded.
     var format: AudioFormat? {
         switch self {
         case .mp3(let format): format

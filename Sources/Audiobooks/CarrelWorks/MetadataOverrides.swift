@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// An operator's metadata for a title or an edition; set values replace those of its source.
+/// An operator's metadata for a title or an edition; set values replace the source's values.
 package struct MetadataOverrides: Sendable {
     package var title: String?
     package var subtitle: String?

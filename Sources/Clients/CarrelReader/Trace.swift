@@ -50,7 +50,7 @@ public struct Trace: Sendable, CustomStringConvertible {
         /// A literal of the program.
         ///
         /// - Parameter word: the literal.
-        /// - Returns: the word as it is written.
+        /// - Returns: the word, as written.
         public static func word(_ word: StaticString) -> Value { Value(shown: word.description) }
 
         /// A number, such as a count of bytes or an index.

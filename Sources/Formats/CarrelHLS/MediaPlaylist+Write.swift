@@ -8,7 +8,7 @@ extension MediaPlaylist {
     /// Unchanged lines are written verbatim, including unknown tags, comments and blank lines. In new lines, segment durations
     /// have six decimals from version 3 on, and are whole seconds before.
     ///
-    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out, and so is the target duration of
+    /// Under the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out, and so is the target duration of
     /// the playlist, unless it has no segments.
     ///
     /// - Parameter rules: the output rules; RFC 8216 by default.
@@ -54,7 +54,7 @@ extension [UInt8] {
         append(line: uri)
     }
 
-    /// Appends lines of a text as they are; the last one gets an end if it has none.
+    /// Appends lines of a text verbatim; the last line gets an end if it has none.
     mutating func append(lines range: Range<Int>, of text: ParsedPlaylistText) {
         append(contentsOf: text.bytes[range])
         if !range.isEmpty, last != 0x0a { append(0x0a) }

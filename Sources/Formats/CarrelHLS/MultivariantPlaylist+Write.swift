@@ -35,7 +35,7 @@ extension MultivariantPlaylist {
 
     /// Returns the playlist as text: unchanged lines verbatim, including unknown tags and comments.
     ///
-    /// By the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out.
+    /// Under the rules of ``PlaylistRules/compatible`` every line is new: unknown tags and comments are left out.
     ///
     /// - Parameters:
     ///   - rules: the output rules; RFC 8216 by default.

@@ -35,7 +35,7 @@ package struct FileError: CodedError {
 extension ErrorCode where Failure == FileError {
     /// The file cannot be opened or read.
     package static var read: Self { Self("file.read") }
-    /// The path leads to something else than a regular file.
+    /// The path does not lead to a regular file.
     package static var kind: Self { Self("file.kind") }
     /// The file cannot be created, written or given its name; the existing file is untouched.
     package static var write: Self { Self("file.write") }

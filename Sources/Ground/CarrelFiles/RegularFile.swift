@@ -42,7 +42,7 @@ package final class RegularFile: Sendable {
     ///   - path: a regular file. Opening a named pipe does not wait for its writer.
     ///   - isWritten: whether the descriptor is for writing too.
     ///   - followsLinks: false to refuse a symbolic link.
-    /// - Throws: ``FileError`` `file.read` if it cannot be opened, `file.kind` for something else than a regular file.
+    /// - Throws: ``FileError`` `file.read` if it cannot be opened, `file.kind` unless it is a regular file.
     package convenience init(_ path: String, isWritten: Bool = false, followsLinks: Bool = true) throws(FileError) {
         let flags = (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
         let descriptor = unsafe open(path, flags)
@@ -55,7 +55,7 @@ package final class RegularFile: Sendable {
     /// - Parameters:
     ///   - descriptor: open for reading; closed even if this throws.
     ///   - path: a name for errors.
-    /// - Throws: ``FileError`` `file.kind` for something else than a regular file.
+    /// - Throws: ``FileError`` `file.kind` unless it is a regular file.
     package init(adopting descriptor: Int32, path: String = "") throws(FileError) {
         var status = stat()
         let isKnown = unsafe fstat(descriptor, &status) == 0

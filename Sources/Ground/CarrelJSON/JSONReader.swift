@@ -217,6 +217,12 @@ extension JSON {
     ///
     /// Refuses what RFC 8259 leaves to the reader: an object that names a member twice, a surrogate without its other half,
     /// bytes that are not UTF-8, a byte order mark, and numbers beyond the range of a double.
+    ///
+    /// - Parameters:
+    ///   - bytes: the text, as UTF-8.
+    ///   - limits: the greatest size, depth and number of values.
+    /// - Returns: the value.
+    /// - Throws: `Malformed` with the offset of the first byte that is not allowed.
     public static func parse(_ bytes: RawSpan, limits: JSONLimits = .default) throws(Malformed) -> JSON {
         guard bytes.byteCount <= limits.byteCount else {
             throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)

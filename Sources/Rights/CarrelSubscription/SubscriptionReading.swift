@@ -7,7 +7,9 @@ extension SubscriptionAnswer {
     /// Reads a server's answer: a state that is missing or not known is `unknown`, and so is an `error` in place of the answer; a
     /// category says its `term` or its `value`; what is not asked for is passed over.
     ///
-    /// - Throws: when it is no XML, or another document.
+    /// - Parameter bytes: the body of the response.
+    /// - Returns: the answer.
+    /// - Throws: `Malformed` if the bytes are not XML, or another document.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
         var reading = SubscriptionReading()
         try AnswerDocument(bytes).each { reading.take($0) }

@@ -3,6 +3,8 @@
 import CarrelHTTP
 
 extension SubscriptionEndpoints {
+    /// Checks that requests can be sent to every address.
+    ///
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
         for address in addresses {

@@ -44,7 +44,7 @@ package struct AuditEntry: Sendable, Equatable {
     static func folded(_ reason: String, _ count: Int) -> String { "\(reason) +\(count)" }
 
     /// The reason, and how many requests the entry stands for. One that stands for several has no request's id, and their number at
-    /// the end of its reason, behind " +".
+    /// the end of its reason, after " +".
     package var unfolded: (reason: String, count: Int) {
         guard requestID.isEmpty, let end = reason.utf8.lastIndex(of: UInt8(ascii: "+")), end != reason.startIndex else {
             return (reason, 1)
@@ -56,6 +56,6 @@ package struct AuditEntry: Sendable, Equatable {
         return (String(head), count)
     }
 
-    /// The newest first, those of one moment by their ids.
+    /// Newest first; entries of one moment by their ids.
     static func isListedBefore(_ left: Self, _ right: Self) -> Bool { (right.at, left.id) < (left.at, right.id) }
 }

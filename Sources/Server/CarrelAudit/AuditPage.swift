@@ -10,7 +10,7 @@ import CarrelWebAPI
 /// page is one write. The chain seals ``AuditRow/Page/digest``, which covers every byte of it, and ``filter`` selects the pages
 /// that may contain an id.
 ///
-/// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
+/// The bytes are the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
 /// place among ``AuditEntry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
 /// big-endian) and its UTF-8.
 package struct AuditPage: Sendable {

@@ -6,7 +6,7 @@ import CarrelStore
 extension MasterKeyring {
     /// Checks the keyring against a database, and lets it wrap under the version in use.
     ///
-    /// A database that knows no keys yet takes those of the keyring, if they unwrap its secrets. Later versions that the database
+    /// A database without keys takes the keys of the keyring, if they unwrap its secrets. Later versions that the database
     /// does not know are kept for the next rotation.
     ///
     /// - Parameters:

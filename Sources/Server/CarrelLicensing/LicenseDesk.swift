@@ -27,11 +27,11 @@ struct LicenseDesk {
     /// The content of a new license as the audit log names it.
     private(set) var ownContent: String?
 
-    /// What every decision uses.
+    /// The values that every decision uses.
     struct Means: Sendable {
         let personalizations: Personalizations
         let orders: Orders
-        /// The places of streams: those of licenses and of listeners together.
+        /// The places of streams: of licenses and of listeners together.
         let leases: Leases
         let master: MasterKeyring.Shared
         let settings: LicenseSettings

@@ -62,7 +62,7 @@ struct LicenseListRoutes: Sendable {
             try await callers.require(request, .manageLicenses)
             let (id, now) = (parameters["license"], clock.now)
             var explanation = try await database.read { [orders] in try LicenseExplanation(id, orders, at: now, in: $0) }
-            // those of the license's player since it has the license
+            // entries of the license's player since it has the license
             var filter = AuditFilter()
             (filter.about, filter.action, filter.limit) = (explanation.license.player, "license.deny", 5)
             filter.since = explanation.license.issuedAt

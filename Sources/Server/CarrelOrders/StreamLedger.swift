@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// A stream that takes a place of a subject beside its listeners.
+/// A stream that takes a place of a subject in addition to its listeners.
 package struct CountedStream: Sendable, Equatable {
     package let id: String
     package let since: Instant
@@ -16,7 +16,7 @@ package struct CountedStream: Sendable, Equatable {
     }
 }
 
-/// The streams beside the listeners: those of a capability above.
+/// The streams in addition to the listeners, which a higher capability counts.
 package protocol StreamLedger: Sendable {
     /// The streams of a subject whose leases last, the oldest first.
     func streams(of subject: String, at now: Instant) async throws -> [CountedStream]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which passwords may be chosen (OWASP ASVS 5.0 §6.2): taken as typed, of 8 to 256 characters, and not among the most common, with or without digits behind.
+/// The rules for new passwords (OWASP ASVS 5.0 §6.2): taken as typed, 8 to 256 characters, and not among the most common, with or
+/// without digits appended.
 package enum PasswordPolicy {
     /// The problem with a password, as a sentence without a period; nil if there is none.
     package static func problem(with password: String) -> String? {

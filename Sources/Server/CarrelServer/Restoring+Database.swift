@@ -40,19 +40,11 @@ extension CarrelService {
         try await requireSameHome(database, home)
         let now = clock.now
         if let node = try await database.read({ try NodeStore.recentNames(at: now, in: $0) }).first {
-            throw ServerError(
-                .conflict,
-                "the node \(node) used this database within the last minute: stop all servers, and wait a minute"
-            )
+            let reason = "the node \(node) used this database within the last minute: stop all servers, and wait a minute"
+            throw ServerError(.conflict, reason)
         }
-        let restored = try await finish(
-            database,
-            home,
-            Replaced(database: replaced, isThere: replaced != nil),
-            fileTime: now,
-            kept: nil,
-            at: now
-        )
+        let before = Replaced(database: replaced, isThere: replaced != nil)
+        let restored = try await finish(database, home, before, fileTime: now, kept: nil, at: now)
         AuditHead(path: home.auditHeadPath).forget()
         return restored
     }
@@ -69,9 +61,7 @@ extension CarrelService {
         let time = try await database.read { try AuditStore.newest(in: $0) } ?? fileTime
         var carried: CarriedOver?
         var problem: String?
-        do {
-            carried = try await carryOver(from: replaced, to: database, home)
-        } catch let error as NotCarried {
+        do { carried = try await carryOver(from: replaced, to: database, home) } catch let error as NotCarried {
             problem = error.reason
         }
         let lost = try? await replaced.database?.read { try AuditStore.entries(after: time, in: $0) }

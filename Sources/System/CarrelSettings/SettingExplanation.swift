@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One setting as it is in force.
+/// A setting in force, with its source.
 package struct SettingExplanation: Sendable, Equatable {
     /// As the file says it.
     package let name: String

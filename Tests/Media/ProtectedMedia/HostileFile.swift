@@ -3,9 +3,9 @@
 import CarrelBytes
 package import CarrelMP4
 
-/// Files that cost little to make and much to read, if a reader believes them.
+/// Files that cost little to make and much to read, if a reader trusts them.
 package struct HostileFile: ByteReader, Sendable {
-    /// Bytes at the start of the file; everything behind them is a pattern.
+    /// Bytes at the start of the file; a pattern follows.
     package var head: [UInt8]
     /// Repeats up to the end.
     package var pattern: [UInt8]
@@ -96,7 +96,7 @@ package struct HostileFile: ByteReader, Sendable {
         box("traf", box("tfhd", words(0x2_0010, 1, size)) + runs)
     }
 
-    /// What is read, by name.
+    /// The readers, by name.
     package static let all: [String: @Sendable () throws -> HostileFile] = {
         var all: [String: @Sendable () throws -> HostileFile] = [:]
         for type in ["stts", "ctts", "stss", "stsc", "stco", "co64", "stsz", "stz2", "senc", "saiz", "saio", "sbgp"] {

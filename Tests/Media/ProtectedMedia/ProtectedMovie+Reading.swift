@@ -13,7 +13,7 @@ extension ProtectedMovie {
         return keys
     }
 
-    /// What the copy of a file holds: the samples of its first track, one behind the other.
+    /// The contents of the copy of a file: the samples of its first track, concatenated.
     package static func copied(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> (
         samples: [UInt8], file: MP4File, bytes: [UInt8]
     ) {
@@ -30,7 +30,7 @@ extension ProtectedMovie {
         return (found, clear, sink.bytes)
     }
 
-    /// The clear samples of the first track of a file, one behind the other.
+    /// The clear samples of the first track of a file, concatenated.
     package static func read(_ bytes: [UInt8], _ keys: GivenKeys) async throws -> [UInt8] {
         let file = try MP4File(BytesReader(bytes))
         let protection = try await FileProtection(file, from: keys)

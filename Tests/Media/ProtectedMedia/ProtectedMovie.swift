@@ -51,7 +51,7 @@ package struct ProtectedMovie {
         package init(clear: [UInt8]) { self.clear = clear }
     }
 
-    /// Where vectors and subsamples lie.
+    /// The location of vectors and subsamples.
     package enum Information: Sendable { case senc, piff, auxiliary, auxiliaryOfEach, nowhere }
 
     package var scheme = "cenc"
@@ -59,10 +59,10 @@ package struct ProtectedMovie {
     package var defaults = Parameters()
     package var groups: [Parameters] = []
     package var groupVersion: UInt8 = 1
-    /// Of `sgpd` version 2.
+    /// The default group of `sgpd` version 2.
     package var defaultGroup = 0
     package var information = Information.senc
-    /// What PIFF's sample box says instead of the track's defaults.
+    /// The values of PIFF's sample box that replace the track's defaults.
     package var replacement: Parameters?
     package var samples: [Sample] = []
     /// Samples of a chunk, or of a run.
@@ -142,7 +142,7 @@ package struct ProtectedMovie {
 
     package var hasParts: Bool { samples.contains { !$0.parts.isEmpty } }
 
-    /// What `senc` says of a sample.
+    /// The entry of `senc` for a sample.
     package func entry(_ index: Int) -> [UInt8] {
         let sample = samples[index]
         let parameters = parameters(of: sample)
@@ -253,7 +253,7 @@ package struct ProtectedMovie {
         }
     }
 
-    /// Writes where the vectors of some samples lie; `offsets` are those of their parts in the file or the fragment.
+    /// Writes the location of the vectors of some samples; `offsets` locate their parts in the file or the fragment.
     package func writeInformation(of numbers: Range<Int>, offsets: [Int], to writer: inout BoxWriter) {
         let entries = numbers.map(entry)
         switch information {
@@ -352,6 +352,6 @@ package struct ProtectedMovie {
     /// The keys of all parameters.
     package var keyed: [Parameters] { [defaults] + groups + (replacement.map { [$0] } ?? []) }
 
-    /// The clear samples, one behind the other.
+    /// The clear samples, concatenated.
     package var clear: [UInt8] { samples.flatMap(\.clear) }
 }

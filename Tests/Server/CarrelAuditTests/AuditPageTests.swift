@@ -25,7 +25,7 @@ struct `Pages of the audit log` {
 
     private struct Log {
         let test: TestService
-        /// What was recorded, the newest first.
+        /// The recorded entries, newest first.
         let recorded: [AuditEntry]
 
         var audit: Audit { test.service.audit }
@@ -180,7 +180,7 @@ struct `Pages of the audit log` {
         #expect(!requests.contains { $0.hasPrefix("request-") })
     }
 
-    /// Takes the log away, records many entries, and gives it back when the group has failed; what is kept then.
+    /// Moves the log away, records many entries, and moves it back after the group has failed. Returns the unwritten entries.
     private func fail(_ log: Log) async throws -> [AuditEntry] {
         try await log.change(SQL("ALTER TABLE audit RENAME TO audit_elsewhere"))
         for number in 0..<100 {

@@ -105,7 +105,7 @@ struct `The catalog` {
     }
 
     @Test func `sweeps what no title uses away, but nothing of the last day`() async throws {
-        // the clock stands at 2027-01-15T08:00:00Z
+        // the clock shows 2027-01-15T08:00:00Z
         let test = try await TestService(.silence, with: .streaming)
         let used = try await blobs(test)
         for (text, time) in [("of an ingest that was killed", "2026-11-19T08:00:00Z"), ("just finished", "2027-01-14T09:00:00Z")]

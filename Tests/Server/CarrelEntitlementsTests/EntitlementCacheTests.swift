@@ -44,7 +44,7 @@ struct `What is remembered of an account` {
 
     private func stand() async throws -> Stand {
         let test = try await TestService(with: .editionDelivery) { $0.passwordCost = .init(memory: 64, passes: 1) }
-        // Not the same one twice: what one tells of, the other must find.
+        // two instances: a change that one announces must reach the other
         let second: any Database =
             if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else {
                 try CarrelService.openDatabase(test.service.home)

@@ -19,7 +19,7 @@ import CarrelWebAPI
 import CarrelWebsite
 
 extension TestService {
-    /// The capabilities that a test starts: each value is a capability with those that it stands on.
+    /// The capabilities that a test starts: each value is a capability with all lower ones that it needs.
     package struct Capabilities: OptionSet, Sendable {
         package let rawValue: Int
 

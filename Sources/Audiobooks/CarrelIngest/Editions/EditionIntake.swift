@@ -12,7 +12,7 @@ struct EditionIntake {
     let options: EditionOptions
     let history: PageHistory
 
-    /// Takes a file as it is, with its one resource.
+    /// Takes a file unchanged, with its one resource.
     func takeWhole(_ file: SourceFile, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
         let writer = try work.blobs.writer()
         var hash = SHA256.Stream()

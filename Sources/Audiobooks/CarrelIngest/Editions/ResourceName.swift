@@ -2,7 +2,7 @@
 
 /// Checks of the names of a source's files.
 enum ResourceName {
-    /// Names of files that folders and archives hold beside their content.
+    /// Names of files that folders and archives hold in addition to their content.
     static func isLitter(_ path: String) -> Bool {
         path.split(separator: "/").contains { part in
             part.hasPrefix(".") || part == "__MACOSX" || part == "Thumbs.db" || part == "desktop.ini"

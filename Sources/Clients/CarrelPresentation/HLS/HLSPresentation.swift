@@ -61,7 +61,7 @@ final class HLSPresentation: Presentation {
         settings.policy == .compatible ? nil : OriginKeySource(origin)
     }
 
-    /// The keys of the session, then those of key servers.
+    /// The keys of the session, then the keys of key servers.
     private func keys(_ use: KeyUse) -> any ContentKeySource {
         let own = settings.keys.keys(for: use)
         guard let origin = state.withLock({ $0.originKeys }) else { return own }

@@ -124,7 +124,7 @@ package struct MP4Samples {
 }
 
 extension MP4Samples {
-    /// The samples that a movie lists, from a place on; those of fragments left out.
+    /// The samples that a movie lists, from a place on, without samples of fragments.
     ///
     /// - Parameters:
     ///   - track: the track.

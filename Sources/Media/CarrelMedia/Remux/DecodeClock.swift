@@ -12,7 +12,7 @@ package struct DecodeClock: Sendable {
     /// When the next picture is decoded.
     ///
     /// - Parameter time: when its sample says; one that is more than a second earlier than the picture before begins another timeline.
-    /// - Returns: that time, or the tick behind the picture before.
+    /// - Returns: that time, or the tick after the previous picture.
     package mutating func next(_ time: Int64) -> Int64 {
         var result = time
         if let last, time <= last, last &- time <= Self.tolerance { result = last &+ 1 }

@@ -2,7 +2,7 @@
 
 package import CarrelBytes
 
-/// A back-office key as it is listed; its text is known only to who created it.
+/// A back-office key in lists; only its creator knows its text.
 package struct ServiceKey: Sendable, Equatable {
     package let id: String
     package let name: String

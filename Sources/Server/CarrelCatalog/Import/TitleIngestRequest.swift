@@ -14,7 +14,7 @@ package import CarrelWorks
 package struct TitleIngestRequest: Sendable {
     /// SHA-256 over the source.
     package let sourceHash: [UInt8]
-    /// Metadata that overrides that of the source.
+    /// Metadata that overrides the source's metadata.
     package let overrides: MetadataOverrides
     /// Whether a title with an ISBN that another has is refused.
     package let isStrict: Bool

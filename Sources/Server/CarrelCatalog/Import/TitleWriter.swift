@@ -11,7 +11,7 @@ import CarrelWorks
 /// A writer of audiobooks into the database of this process.
 struct TitleWriter: CatalogWriter {
     let titles: Titles
-    /// Metadata that overrides that of the source.
+    /// Metadata that overrides the source's metadata.
     let overrides: MetadataOverrides
     /// Whether an ISBN that another title has is an error.
     let isStrict: Bool

@@ -46,7 +46,7 @@ extension JSONObject {
         return (try object.blob("blob"), try object.requiredString("mediaType"))
     }
 
-    /// The metadata that overrides that of a source.
+    /// The metadata that overrides a source's metadata.
     package func overrides(_ name: String) throws(ServerError) -> MetadataOverrides {
         var overrides = MetadataOverrides()
         guard let object = try part(name) else { return overrides }

@@ -8,5 +8,6 @@ protocol ProgramCommand: Command {
     ///   - console: gets the results.
     ///   - program: the program's whole command tree.
     ///   - version: the version of the program.
+    /// - Throws: the errors of the command.
     func run(_ console: Console, of program: CommandDescription, version: String) throws
 }

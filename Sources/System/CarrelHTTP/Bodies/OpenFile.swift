@@ -35,7 +35,8 @@ public final class OpenFile: Sendable {
 
     private init(_ open: () throws(FileError) -> RegularFile) throws(HTTPError) {
         do throws(FileError) { file = try open() } catch {
-            guard error.code == .kind || error.number == ENOENT || error.number == ENOTDIR else { throw Self.unopened(error.number) }
+            let isMissing = error.code == .kind || error.number == ENOENT || error.number == ENOTDIR
+            guard isMissing else { throw Self.unopened(error.number) }
             throw HTTPError.notFound("there is no such file")
         }
     }

@@ -3,7 +3,9 @@
 public import CarrelBytes
 
 extension ErrorCode where Failure == HTTPError {
-    /// The code of another error, for the response to a client.
+    /// Creates the code of another error, for the response to a client.
+    ///
+    /// - Parameter other: the code of the other error.
     public init(_ other: ErrorCode<some Any>) { self.init(other.identifier) }
 }
 

@@ -3,7 +3,10 @@
 import CarrelBytes
 
 extension HTTPError {
-    /// The error as `application/problem+json`, with the request's id so that a person can name it (left out when empty).
+    /// The error as `application/problem+json`, with the request's id so that a person can name it.
+    ///
+    /// - Parameter requestID: the id of the request; an empty id is left out.
+    /// - Returns: the response.
     public func response(requestID: String) -> HTTPResponse {
         var text = "{"
         func add(_ name: String, _ value: String) {

@@ -32,7 +32,7 @@ extension HTTPRequest {
     /// Whether an `Origin` field names the very origin that this request was sent to.
     ///
     /// - Parameter origin: the field's value.
-    /// - Returns: true if scheme, host and port are those of the request.
+    /// - Returns: true if scheme, host and port equal the request's.
     public func isOwnOrigin(_ origin: String) -> Bool {
         func normal(_ authority: some StringProtocol, _ scheme: String) -> String {
             let standard = scheme == "https" ? ":443" : ":80"

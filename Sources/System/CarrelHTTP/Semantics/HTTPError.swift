@@ -33,6 +33,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// Fields for the response, such as `Retry-After`.
     public var headers: HTTPFields
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - status: the status of the response.
     ///   - code: the kind of failure; one of an earlier version becomes the alias of the one that is kept.

@@ -12,7 +12,8 @@ import Synchronization
 /// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
 /// looks at the condition again; the one that changes it first changes it, then looks whether the other waits. One of them always
 /// sees the other, so no wake-up is lost, and only one of them resumes.
-final class Exchange: PendingExchange, @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
+// used on the connection's thread only, except `response`, which `isFinished` hands over
+final class Exchange: PendingExchange, @unchecked Sendable {
     private enum Stage {
         case head, upload, waiting, gathered, answered
     }

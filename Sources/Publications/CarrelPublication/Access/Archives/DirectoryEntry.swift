@@ -15,7 +15,7 @@ struct DirectoryEntry: Sendable {
     let flags: UInt16
     /// When it changed, as MS-DOS counts.
     let time: UInt16
-    /// Of the unpacked bytes; 0 where AES authenticates them instead.
+    /// The CRC-32 of the unpacked bytes; 0 if AES authenticates them instead.
     let crc: UInt32
     let aes: AESEncryption?
     var isEncrypted: Bool { flags & 1 != 0 }

@@ -5,7 +5,7 @@ import CarrelXML
 
 /// `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2): which resources are encrypted, and how.
 struct EncryptionDocument: ContainerDocument {
-    /// By where they are.
+    /// The entries by their paths.
     private(set) var resources: [ResourcePath: Encryption] = [:]
     /// Whether it names Adobe's technology.
     var isADEPT = false
@@ -196,11 +196,11 @@ final class EncryptionVisitor: XMLVisitor {
     private var depth = 0
     /// The depth of the `EncryptedData` that is open; 0 when none is.
     private var dataDepth = 0
-    /// Of the last `EncryptedData`, from 1.
+    /// The number of the last `EncryptedData`, from 1.
     private var number = 0
     private var entry = EncryptionDocument.Entry(number: 0)
     private var isADEPT = false
-    /// The cipher of the entry before, which is mostly that of all.
+    /// The cipher of the previous entry, which most documents use for all entries.
     private var algorithm = Encryption.aes256CBC
 
     private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"
