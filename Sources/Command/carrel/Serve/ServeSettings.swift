@@ -242,8 +242,8 @@ struct ServeSettings: SettingsTable {
     /// Variables of the command line, and of this package's own scripts, which start servers too.
     static let otherVariables: Set<String> = [
         "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_DATABASE", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
-        "CARREL_SANITIZER", "CARREL_READER_HOME", "CARREL_VAULT", "CARREL_VAULT_PASSPHRASE", "CARREL_TPM", "CARREL_PKCS11_MODULE",
-        "CARREL_PKCS11_TOKEN", "CARREL_PKCS11_PIN",
+        "CARREL_SANITIZER", "CARREL_TESTS", "CARREL_READER_HOME", "CARREL_VAULT", "CARREL_VAULT_PASSPHRASE", "CARREL_TPM",
+        "CARREL_PKCS11_MODULE", "CARREL_PKCS11_TOKEN", "CARREL_PKCS11_PIN",
     ]
 
     var contradictions: [(setting: String, problem: String)] {
