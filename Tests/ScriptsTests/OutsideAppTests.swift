@@ -40,7 +40,7 @@ struct OutsideAppTests {
         }
         try await Self.vaults("\(binaries)/VaultApp")
         let opened = try await runProcess(["\(binaries)/OpenPublication", book.path])
-        #expect(opened.text == "Outside\n- a.xhtml\n86 bytes\n", "\(opened.text)\(opened.errorText)")
+        #expect(opened.text == "Outside\n- Chapter 1\n86 bytes\n", "\(opened.text)\(opened.errorText)")
         try await Self.shelf("\(binaries)/ListShelf", directory)
         try await Self.film(binaries, directory)
     }
@@ -215,13 +215,21 @@ struct OutsideAppTests {
             <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
             <metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:identifier id="id">urn:test:outside</dc:identifier>
             <dc:title>Outside</dc:title></metadata>
-            <manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest>
+            <manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>
+            <item id="n" href="n.xhtml" media-type="application/xhtml+xml" properties="nav"/></manifest>
             <spine><itemref idref="a"/></spine></package>
             """
         )
         directory.write(
             "a.xhtml",
             #"<html xmlns="http://www.w3.org/1999/xhtml"><body><p>The white Whale.</p></body></html>"#
+        )
+        directory.write(
+            "n.xhtml",
+            """
+            <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><head><title>Contents</title></head>
+            <body><nav epub:type="toc"><ol><li><a href="a.xhtml">Chapter 1</a></li></ol></nav></body></html>
+            """
         )
         return directory
     }

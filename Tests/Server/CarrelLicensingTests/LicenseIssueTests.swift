@@ -480,7 +480,7 @@ import Testing
     }
 
     @Test func `keeps its key when the master key is replaced`() async throws {
-        let test = try await TestService(with: [.licensing, .administration])
+        let test = try await TestService()
         let player = try await TestPlayer().personalized(by: test)
         let issue = try await player.request(.persist, of: test, token: try await tokens.token(test))
         let license = try #require(try await player.send(issue, to: test).license)

@@ -23,7 +23,7 @@ struct TitleTokenShop {
     let test: TestService
 
     init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        test = try await TestService(.silence, with: [.licensing, .streaming]) {
+        test = try await TestService(.silence, with: [.licensing, .streaming, .administration]) {
             $0.stream.publicURL = "https://books.example.org"
             configure(&$0)
         }
@@ -387,7 +387,7 @@ struct TitleTokenShop {
         #expect(token.json["ms3Problem"] == nil && token.json["expiresAt"]?.string == "\(shop.test.clock.now + .seconds(3600))")
         let chosen = try await shop.make { $0["contentURL"] = "hls://cdn.example.org/a.m3u8" }
         #expect(try CompoundURL(parsing: chosen.json["ms3"]?.string ?? "").contentURL == "hls://cdn.example.org/a.m3u8")
-        let plain = try await TestService(.silence, with: [.licensing, .streaming])
+        let plain = try await TestService(.silence, with: [.licensing, .streaming, .administration])
         let body: JSON = ["title": .string(plain.title.id), "serviceURL": "http://127.0.0.1:8080"]
         let answer = try await plain.call(.post, "/admin/v1/tokens", body: body, peer: .local(userID: 0)).json
         #expect(answer["ms3"] == .null && answer["ms3Problem"]?.string?.contains("rights.port") == true)

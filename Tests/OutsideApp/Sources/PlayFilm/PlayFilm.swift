@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelMedia
+import CarrelMediaSource
 import CarrelProxy
 
 /// Serves a film with Common Encryption to a player on this machine. The first line of standard input is the key, in hexadecimal digits; the
