@@ -65,7 +65,7 @@ public final class PlaylistProxy: Sendable {
     private let options: Options
     private let server: SessionServer
     private let client: HTTPClient
-    private let gate: LicenseGate
+    let gate: LicenseGate
     private let share: ProxyShare
     private let state = Locked(State())
 

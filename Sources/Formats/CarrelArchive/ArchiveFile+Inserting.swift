@@ -101,12 +101,17 @@ extension ArchiveFile {
         let name = "\(Self.folder(of: path)).carrel-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten() }
-        guard let file = try? RegularFile(adopting: descriptor) else { throw Self.notWritten() }
+        guard let file = try? RegularFile(adopting: descriptor) else {
+            let error = Self.notWritten()
+            unsafe unlink(name)
+            throw error
+        }
         let copy = ArchiveFile(file)
         do throws(ArchiveError) {
             for start in stride(from: 0, to: length, by: 1 << 20) {
                 try copy.write(try read(start..<min(length, start + 1 << 20)), at: start)
             }
+            try copy.measure()
             var status = stat()
             guard unsafe fstat(self.descriptor, &status) == 0,
                 fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid(),

@@ -44,8 +44,13 @@ package final class RegularFile: Sendable {
     ///   - followsLinks: false to refuse a symbolic link.
     /// - Throws: ``FileError`` `file.read` if it cannot be opened, `file.kind` unless it is a regular file.
     package convenience init(_ path: String, isWritten: Bool = false, followsLinks: Bool = true) throws(FileError) {
-        let flags = (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
-        let descriptor = unsafe open(path, flags)
+        let flags = (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW)
+        var descriptor = unsafe open(path, flags | O_NONBLOCK)
+        var status = stat()
+        // another process has a lease on the file: without O_NONBLOCK, the kernel waits until it is given back (fcntl(2), F_SETLEASE)
+        if descriptor < 0, errno == EWOULDBLOCK, unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            descriptor = unsafe open(path, flags)
+        }
         guard descriptor >= 0 else { throw FileError(.read, path) }
         try self.init(adopting: descriptor, path: path)
     }

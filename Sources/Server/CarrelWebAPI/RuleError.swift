@@ -42,6 +42,8 @@ package struct RuleError: CodedError, HTTPProblemConvertible {
     }
 
     package var problem: HTTPError { problem(headers: [:]) }
+    /// False: a refusal is what the rule is for, also with 503.
+    package var isFailure: Bool { false }
 
     /// The problem of the response.
     ///

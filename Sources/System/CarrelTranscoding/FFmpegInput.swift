@@ -21,6 +21,8 @@ package final class FFmpegInput {
 
     /// The files, as ffmpeg opens them.
     private let paths: [String]
+    /// Ticks of 90 kHz that are added to the times of each file; empty for none.
+    private let offsets: [UInt64]
     /// The file, or the folder of several.
     private let descriptor: Int32
 
@@ -29,16 +31,19 @@ package final class FFmpegInput {
     package init(_ path: String) throws(TranscodingError) {
         descriptor = try Self.opened(path)
         paths = [Self.resolved(path)]
+        offsets = []
     }
 
     /// - Parameters:
     ///   - names: the names of files whose media share one timeline.
+    ///   - offsets: ticks of 90 kHz to add to the times of each file, for files that have no times of their own.
     ///   - folder: their folder, which contains only files that ffmpeg may read.
     /// - Throws: `failed` if it cannot be read.
-    package init(_ names: [String], in folder: String) throws(TranscodingError) {
+    package init(_ names: [String], offsets: [UInt64], in folder: String) throws(TranscodingError) {
         descriptor = try Self.opened(folder)
         let folder = Self.resolved(folder)
         paths = names.map { "\(folder)/\($0)" }
+        self.offsets = offsets
     }
 
     private static func opened(_ path: String) throws(TranscodingError) -> Int32 {
@@ -58,8 +63,10 @@ package final class FFmpegInput {
     }
 
     private func run(_ output: [String], within limit: Duration, _ body: (RawSpan) throws -> Void) throws {
-        let inputs = paths.flatMap {
-            ["-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats, "-i", "file:\($0)"]
+        let inputs = paths.enumerated().flatMap { index, path in
+            let offset = index < offsets.count ? offsets[index] : 0
+            return (offset > 0 ? ["-itsoffset", "\(Double(offset) / 90_000)"] : [])
+                + ["-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats, "-i", "file:\(path)"]
         }
         // several files share one clock, but ffmpeg shifts each file's times to 0 by default
         let clock = paths.count > 1 ? ["-copyts"] : []

@@ -85,7 +85,7 @@ struct `Keys in time` {
             let got = try await ProxyRun.get(segment).status
             status.withLock { $0 = got }
         }
-        try await eventually { keys.asked >= 1 }
+        try await eventually { run.proxy.gate.waitingCount == 1 }
         keys.set(Self.granted())
         run.proxy.unblock(.content("another"))
         if isNamed { run.proxy.unblock(.key, "00112233445566778899aabbccddeeff") } else { run.proxy.unblock() }
@@ -116,7 +116,7 @@ struct `Keys in time` {
         let session = try run.proxy.makeURL(package.playlist, .hls, keys: keys)
         let segment = try #require(try await ProxyRun.segments(of: session).first)
         let running = Task { try await ProxyRun.get(segment).status }
-        try await eventually { keys.asked.withLock { $0 } == 1 }
+        try await eventually { run.proxy.gate.waitingCount == 1 }
         run.proxy.unblock(.key, "another")
         run.proxy.unblock(.token, "<token/>")
         #expect(try await running.value == 200)

@@ -31,6 +31,10 @@ struct `A router` {
     }
 
     struct Surprise: Error {}
+    struct Busy: HTTPProblemConvertible {
+        let isFailure: Bool
+        var problem: HTTPError { HTTPError(.serviceUnavailable, "queue.full", "try again", headers: ["Retry-After": "5"]) }
+    }
     struct Expired: HTTPProblemConvertible {
         var problem: HTTPError { HTTPError(.forbidden, "order.expired", "the loan has ended") }
     }
@@ -156,6 +160,16 @@ struct `A router` {
         #expect(response.headers["allow"] == "GET, HEAD")
         let unknown = await Self.router().respond(to: HTTPRequest(HTTPMethod(rawValue: "BREW"), "/v1/orders/1"))
         #expect(unknown.status == .notImplemented)
+    }
+
+    @Test(arguments: [true, false]) func `logs a 503 only if it is a failure`(isFailure: Bool) async throws {
+        let seen = Locked(0)
+        var router = Router()
+        router.on(.get, "busy") { _, _ in throw Busy(isFailure: isFailure) }
+        router.unexpectedError = { _, _ in seen.withLock { $0 += 1 } }
+        let response = await router.respond(to: HTTPRequest(.get, "/busy"))
+        #expect(response.status == .serviceUnavailable && response.headers["Retry-After"] == "5")
+        #expect(seen.withLock { $0 } == (isFailure ? 1 : 0))
     }
 
     @Test func `errors become problem documents`() async throws {

@@ -193,10 +193,20 @@ struct StreamCopy: Sendable {
         }
         do {
             let names = files.compactMap { $0.split(separator: "/").last.map(String.init) }
-            try FFmpegInput(names, in: folder.path).copy(isTransport: isTransport, body)
+            try FFmpegInput(names, offsets: try files.map(Self.timestamp), in: folder.path).copy(isTransport: isTransport, body)
         } catch let error as TranscodingError {
             throw UnreadableInput(path: "the clear stream", error: error)
         }
+    }
+}
+
+extension StreamCopy {
+    /// The presentation time of packed audio (RFC 8216 §3.4), which ffmpeg does not read; 0 for any other file.
+    private static func timestamp(_ path: String) throws -> UInt64 {
+        let file = try LocalFile(path)
+        let beginning = try file.read(0..<min(file.length, 4096))
+        guard beginning.starts(with: "ID3".utf8) else { return 0 }
+        return PackedAudio.timestamp(beginning.rawSpan) ?? 0
     }
 }
 

@@ -37,9 +37,11 @@ final class UnfinishedOutput: Sendable {
         if isStopped { Self.remove(folder) }
     }
 
-    /// Waits for the end of the process after a signal, so that errors caused by the removed folder are not reported.
+    /// Removes the folders that are left. After a signal, waits for the end of the process instead, so that errors caused by the removed folders
+    /// are not reported. Called at the end of a command: another thread may still hold a ``ScratchFolder``.
     func settle() async {
         while state.withLock(\.isStopped) { try? await Task.sleep(for: .seconds(1)) }
+        for folder in state.withLock(\.folders) { Self.remove(folder) }
     }
 
     /// Removes a folder that another thread may still write to.

@@ -18,8 +18,8 @@ struct HelpText {
         let headings = Self.inOrder(about.subcommands.map(\.heading))
         for heading in headings {
             let commands = about.subcommands.filter { $0.heading == heading }
-            let rows = commands.map { ($0.name.padded(to: column), $0.abstract) }
-            sections += table(heading ?? (headings.count > 1 ? "Other commands" : "Commands"), rows, terminal, width)
+            let title = heading ?? (headings.count > 1 ? "Other commands" : "Commands")
+            sections += table(title, commands.map { ($0.name, $0.abstract) }, terminal, width, column: column)
         }
         sections += table("Arguments", about.positionals.map { ($0.usage, $0.fullHelp) }, terminal, width)
         let groups = Self.inOrder(about.options.map(\.group))
@@ -44,10 +44,17 @@ struct HelpText {
         titles.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    private func table(_ title: String, _ rows: [(left: String, right: String)], _ terminal: Terminal, _ width: Int) -> [String] {
+    /// A titled table: names on the left, help on the right. All tables of `column` share the width of their left column.
+    private func table(
+        _ title: String,
+        _ rows: [(left: String, right: String)],
+        _ terminal: Terminal,
+        _ width: Int,
+        column shared: Int? = nil
+    ) -> [String] {
         guard !rows.isEmpty else { return [] }
         let limit = min(30, width / 2)
-        let column = rows.map(\.left.columns).filter { $0 <= limit }.max() ?? limit
+        let column = min(shared ?? rows.map(\.left.columns).filter { $0 <= limit }.max() ?? limit, limit)
         // if too little space is left next to the names, the help is below them
         let isNarrow = width - column - 4 < 28
         let indent = isNarrow ? 8 : column + 4

@@ -190,9 +190,8 @@ public struct Router: Sendable {
         } catch let error as HTTPError {
             return response(error, to: request)
         } catch let error as any HTTPProblemConvertible {
-            let problem = error.problem
-            if problem.status.rawValue >= 500 { unexpectedError?(error, request) }
-            return response(problem, to: request)
+            if error.isFailure { unexpectedError?(error, request) }
+            return response(error.problem, to: request)
         } catch is CancellationError {
             return response(HTTPError(.clientClosedRequest, "http.cancelled"), to: request)
         } catch {

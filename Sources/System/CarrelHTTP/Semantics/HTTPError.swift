@@ -92,4 +92,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 public protocol HTTPProblemConvertible: Error {
     /// The problem reported to the client.
     var problem: HTTPError { get }
+    /// Whether the server logs it as a failure of its own; by default, if the status is 500 or more.
+    var isFailure: Bool { get }
+}
+
+extension HTTPProblemConvertible {
+    public var isFailure: Bool { problem.status.rawValue >= 500 }
 }
