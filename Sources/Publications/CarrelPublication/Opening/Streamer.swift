@@ -48,7 +48,7 @@ public final class Streamer: Sendable {
     ///   - warnings: receives mistakes in the publication.
     /// - Returns: the publication, open or restricted.
     /// - Throws: `opening.credentials-required` or `opening.incorrect-credentials` if nothing can be read without the right
-    ///   credentials; other ``OpeningError`` codes.
+    ///   credentials; other ``Publication/OpeningError`` codes.
     public func open(
         asset: PublicationAsset,
         allowUserInteraction: Bool,
