@@ -323,8 +323,8 @@ let serverTargets: [Target] = [
     // the five calls, credentials, downloads
     server(
         "EditionDelivery",
-        over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
-        "Bytes Crypto HTTP JSON Metrics Receipts Store Subscription Threads Works XML"
+        over: "Home WebAPI Audit Accounts Catalog Entitlements ContentKeys EntitlementSources",
+        "Bytes Crypto DCF HTTP JSON Metrics Receipts Rights Store Subscription Threads Works XML"
     ),
     // OPDS
     server(
