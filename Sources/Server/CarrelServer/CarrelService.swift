@@ -171,6 +171,7 @@ package final class CarrelService: Sendable {
             settings.delivery,
             accounts,
             catalog,
+            contentKeys,
             sources,
             audit: audit.audit
         )

@@ -6,7 +6,7 @@ import CarrelCrypto
 import CarrelDCF
 import CarrelHTTP
 import CarrelRights
-import CarrelWebAPI
+import CarrelStore
 import CarrelWorks
 
 /// The protected file of an edition (OMA DCF): a head, the contents in AES-128-CTR, and a box with their integrity tags. Only the
@@ -17,31 +17,31 @@ import CarrelWorks
 struct LicensedFile: Sendable {
     /// The edition in the version that the file is of.
     let edition: Edition
+    /// Its contents.
+    let media: OpenFile
     let key: Secret
     let iv: AESBlock
+    /// The head of the one object, up to the initialization vector.
+    let objectHead: [UInt8]
     /// The bytes before the encrypted contents.
     let head: [UInt8]
-    /// The offset of the object's first byte in the head, and the length of the object's head.
-    let media: OpenFile
 
     /// - Parameters:
     ///   - edition: the edition.
     ///   - media: its contents.
     ///   - id: the id of the content key, by which players find it.
     ///   - key: the content key, 16 bytes.
-    /// - Throws: `dcf.header` for a title that does not fit into the head.
+    /// - Throws: `dcf.header`.
     init(_ edition: Edition, media: OpenFile, id: KeyID, key: Secret) throws {
-        let iv = Self.iv(key, contents: edition.mediaBlob)
-        let sink = HeadSink()
-        var writer = try DCFWriter(sink) { iv }
-        try writer.begin(
+        (self.edition, self.media, self.key) = (edition, media, key)
+        iv = Self.iv(key, contents: edition.mediaBlob)
+        objectHead = try DCFObjectHead(
             contentType: edition.clearFile.type,
             DCFHeaders(cipher: .counter, contentID: "cid:\(id.hex)"),
             userData: DCFUserDataEntry.title(edition.title.metadata.title),
-            length: edition.byteCount,
-            key: key
-        )
-        (self.edition, self.media, self.key, self.iv, head) = (edition, media, key, iv, sink.bytes)
+            length: edition.byteCount
+        ).bytes
+        head = DCFObjectHead.fileType + objectHead + iv.bytes
     }
 
     /// The counter of the first block. The highest bit of its low half is 0, so that it never carries.
@@ -51,23 +51,46 @@ struct LicensedFile: Sendable {
         return AESBlock(high: high, low: low & (UInt64.max >> 1))
     }
 
-    /// Names the bytes of the whole file: they follow from its head and the contents, whose digest is in the vector.
+    /// Names all bytes of the file: they follow from its head, because the vector in it is of the key and the contents.
     var digest: String { Hex.encode(SHA256.hash(head.rawSpan)) }
 
-    /// Bytes of the head and the encrypted contents.
-    var length: Int64 { Int64(head.count) + edition.byteCount }
+    /// The offset of the box of tags.
+    var tagsOffset: Int64 { Int64(head.count) + edition.byteCount }
 
-    /// Collects the bytes of a head.
-    private final class HeadSink: DCFSink {
-        private(set) var bytes: [UInt8] = []
-
-        func write(_ span: RawSpan) { bytes.append(copying: span) }
-
-        func overwrite(_ span: RawSpan, at offset: Int64) { preconditionFailure("the length of an edition is known") }
+    /// Computes the tags of the encrypted contents. Reads all of them, so it takes its time.
+    ///
+    /// - Returns: the tags, 16 bytes for each 64 KiB.
+    /// - Throws: `store.damaged` if the contents are not what their name says; the errors of the file and the cipher.
+    func tags() throws -> [UInt8] {
+        var contents = try LicensedContents(of: self, from: 0)
+        var tagger = try PayloadTagger(
+            key: key,
+            iv: iv,
+            cipher: .counter,
+            head: objectHead.rawSpan,
+            encryptedLength: edition.byteCount
+        )
+        var clear = SHA256.Stream()
+        var offset: Int64 = 0
+        while offset < edition.byteCount {
+            let end = min(edition.byteCount, offset + Self.pieceLength)
+            let piece = try media.read(offset..<end)
+            clear.update(piece.rawSpan)
+            let encrypted = contents.encrypt(piece)
+            tagger.append(encrypted.rawSpan)
+            offset = end
+        }
+        guard Hex.encode(clear.finish()) == edition.mediaBlob else {
+            throw StoreError(.damaged, "the blob \(edition.mediaBlob) of \(edition.productID) is not what its name says")
+        }
+        return tagger.finish()
     }
+
+    /// Bytes that are read and encrypted together.
+    private static let pieceLength: Int64 = 1 << 18
 }
 
-/// Encrypts the contents of a protected file in the order in which they are read.
+/// Encrypts the contents of a protected file in their order.
 struct LicensedContents: ~Copyable {
     private let media: OpenFile
     private var cipher: AESStream
@@ -82,15 +105,21 @@ struct LicensedContents: ~Copyable {
         media = file.media
         cipher = try AESStream(.counter, key: file.key)
         self.offset = offset
-        cipher.start(file.iv.carried(by: UInt64(offset / 16)))
+        cipher.start(file.iv.advanced(by: UInt64(offset / 16)))
         // the part of the first block before the offset
-        var skipped = [UInt8](repeating: 0, count: Int(offset % 16))
-        var span = skipped.mutableSpan
-        var bytes = unsafe span.mutableBytes
-        cipher.apply(to: &bytes, in: 0..<bytes.byteCount)
+        _ = encrypt([UInt8](repeating: 0, count: Int(offset % 16)))
     }
 
-    /// Appends the next bytes, encrypted, while there is room.
+    /// Encrypts the next bytes.
+    mutating func encrypt(_ clear: [UInt8]) -> [UInt8] {
+        var bytes = clear
+        var span = bytes.mutableSpan
+        var raw = unsafe span.mutableBytes
+        cipher.apply(to: &raw, in: 0..<raw.byteCount)
+        return bytes
+    }
+
+    /// Reads the next bytes, and appends them encrypted, while there is room.
     ///
     /// - Parameters:
     ///   - end: the offset in the contents to end before.
