@@ -391,7 +391,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
