@@ -77,8 +77,6 @@ public struct Obligation: Sendable, Equatable {
         case outputProtection = "output-protection"
         /// No analogue output.
         case noAnalogueOutput = "no-analogue-output"
-        /// Capture of the screen is discouraged.
-        case discourageCapture = "discourage-capture"
         /// At most `pixels` pixels.
         case imageConstraint = "image-constraint"
         /// `payload`, a text, is shown over each picture and page.
