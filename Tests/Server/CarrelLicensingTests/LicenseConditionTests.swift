@@ -11,8 +11,8 @@ import CarrelTesting
 import CarrelTokens
 import Testing
 
-@Suite(.onBothDatabases) struct `A token for a title` {
-    @Test func `grants each condition that a license can carry, in each form`() async throws {
+@Suite(.onBothDatabases) struct `A condition of a license` {
+    @Test func `is granted by a token in each form`() async throws {
         let shop = try await LicensedShop()
         try await shop.set("only")
         let start = shop.test.clock.now.wholeSecond
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `lifts the default output rule, and leads to the protected file`() async throws {
+    @Test func `is not the default output rule, which a token for a title lifts; it leads to the protected file`() async throws {
         let shop = try await LicensedShop()
         try await shop.set("also")
         let token = try await shop.forms()
@@ -56,11 +56,12 @@ import Testing
         for (form, session) in forms {
             let license = try #require(try await shop.redeem(form, by: player, as: session).license)
             #expect(license.obligations.map(\.type) == ["wudo"])
-            #expect(license.keys.map(\.id) == [try await shop.keyID(1)])
+            let id = try await shop.keyID(1)
+            #expect(license.keys.map(\.id) == [id])
         }
     }
 
-    @Test func `forbids to print with a limit of 0, and a stream may have conditions that count nothing`() async throws {
+    @Test func `forbids to print with a limit of 0; a stream has those that count nothing`() async throws {
         let shop = try await LicensedShop()
         try await shop.set("also")
         let token = try await shop.forms {
@@ -72,7 +73,7 @@ import Testing
         #expect(Set(license.obligations.map(\.type)) == ["no-print", "watermark", "wudo"])
     }
 
-    @Test func `is bound to a device key before its player is known`() async throws {
+    @Test func `binds a token to a device key before its player is known`() async throws {
         let shop = try await LicensedShop()
         try await shop.set("also")
         let device = TestPlayer()
@@ -91,14 +92,14 @@ import Testing
         ("watermark", "a\nb"), ("plays", 0), ("storage", 0), ("maxPixels", 0), ("metering", "yes"), ("attended", 59),
         ("attended", 86_401), ("notBefore", "tomorrow"), ("cnf", "abc"), ("pages", 1),
     ] as [(String, JSON)])
-    func `refuses a condition that is out of its bounds`(name: String, value: JSON) async throws {
+    func `is refused outside its bounds`(name: String, value: JSON) async throws {
         let shop = try await LicensedShop()
         try await shop.set("also")
         let answer = try await shop.ask { $0[name] = value }
         #expect(answer.status == 400 && answer.json["detail"]?.string?.isEmpty == false, "\(name): \(answer.json)")
     }
 
-    @Test func `ends with the order of an audiobook, with the same conditions`() async throws {
+    @Test func `is in the license for an audiobook too`() async throws {
         let shop = try await TitleTokenShop()
         let player = try await TestPlayer().personalized(by: shop.test)
         let token = try await shop.make { ($0["metering"], $0["attended"]) = (true, 300) }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
@@ -16,6 +17,7 @@ import CarrelServerTesting
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting
+import CarrelWorks
 import Testing
 
 @Suite(.onBothDatabases) struct `The protected file of an edition` {
@@ -33,7 +35,7 @@ import Testing
         let player = try await TestPlayer().personalized(by: shop.test)
         let license = try await shop.license(for: player)
         #expect(try license.contentID == "urn:carrel:title:\(await shop.edition.title.id)")
-        #expect(license.keys.map(\.id) == [try file.keyID])
+        #expect(try license.keys.map(\.id) == [file.keyID])
         #expect(try await shop.keyID(1) == file.keyID)
         let opened = try file.open(try await shop.key(try file.keyID, of: license, by: player))
         #expect(opened == LicensedShop.epub(1))
@@ -162,7 +164,8 @@ import Testing
         #expect(try first.object.payload.iv != second.object.payload.iv)
         #expect(try await first.keyID == shop.keyID(1))
         #expect(try await second.keyID == shop.keyID(2))
-        #expect(old.keys.map(\.id) == [try first.keyID] && new.keys.map(\.id) == [try first.keyID, try second.keyID])
+        #expect(try old.keys.map(\.id) == [first.keyID])
+        #expect(try new.keys.map(\.id) == [first.keyID, second.keyID])
         #expect(try first.open(try await shop.key(try first.keyID, of: old, by: player)) == LicensedShop.epub(1))
         #expect(try first.open(try await shop.key(try first.keyID, of: new, by: player)) == LicensedShop.epub(1))
         #expect(try second.open(try await shop.key(try second.keyID, of: new, by: player)) == LicensedShop.epub(2))
@@ -267,9 +270,9 @@ import Testing
         #expect(second.status == 200)
         #expect(try await second.keyID == shop.keyID(2))
         let new = try await shop.license(for: player)
-        #expect(new.keys.map(\.id) == [try second.keyID], "a license has no revoked key")
+        #expect(try new.keys.map(\.id) == [second.keyID], "a license has no revoked key")
         #expect(try second.open(try await shop.key(try second.keyID, of: new, by: player)) == LicensedShop.epub(1))
-        #expect(old.keys.map(\.id) == [try first.keyID])
+        #expect(try old.keys.map(\.id) == [first.keyID])
     }
 
     @Test func `takes the key that staff added as the first, and no key of a portal`() async throws {

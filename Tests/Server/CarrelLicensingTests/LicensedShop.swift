@@ -10,6 +10,7 @@ import CarrelJSON
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStreaming
 import CarrelTesting
 import CarrelTokens
 import Testing
