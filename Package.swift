@@ -323,8 +323,8 @@ let serverTargets: [Target] = [
     // the five calls, credentials, downloads
     server(
         "EditionDelivery",
-        over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
-        "Bytes Crypto HTTP JSON Metrics Receipts Store Subscription Threads Works XML"
+        over: "Home WebAPI Audit Accounts Catalog Entitlements ContentKeys EntitlementSources",
+        "Bytes Crypto DCF HTTP JSON Metrics Receipts Rights Store Subscription Threads Works XML"
     ),
     // OPDS
     server(
@@ -393,7 +393,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -516,7 +516,10 @@ let testTargets: [Target] = [
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
     serverTests("ContentKeys", "Licensing Rights Tokens"),
-    serverTests("Licensing", "Administration Authority HTTPServer JOSE Licensing Rights Streaming Tokens XML"),
+    serverTests(
+        "Licensing",
+        "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
+    ),
     serverTests(
         "EntitlementSources",
         "EditionDelivery EntitlementSources Entitlements HTTPServer Metrics PasswordHash Receipts Upstream Works"

@@ -79,7 +79,7 @@ extension CipherContext {
     }
 
     /// Ends an encryption and writes its tag of 16 bytes.
-    fileprivate mutating func makeTag(into target: UnsafeMutablePointer<UInt8>) -> Bool {
+    mutating func makeTag(into target: UnsafeMutablePointer<UInt8>) -> Bool {
         var none: UInt8 = 0
         var written: CInt = 0
         return unsafe EVP_CipherFinal_ex(context, &none, &written) == 1

@@ -8,7 +8,7 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
     static let shared = OpenSSL()
 
     let aes128CBC, aes256CBC, aes128Counter, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
-    let aes256GCM: OpaquePointer
+    let aes128GCM, aes256GCM: OpaquePointer
     let sha256, hmac, hkdf, concatKDF: OpaquePointer
     /// Any key on the curve P-256: others take its parameters.
     let p256: OpaquePointer
@@ -22,6 +22,7 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
         unsafe aes256Counter = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CTR", nil))
         unsafe aes128Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-128-WRAP", nil))
         unsafe aes256Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-256-WRAP", nil))
+        unsafe aes128GCM = Self.present(EVP_CIPHER_fetch(nil, "AES-128-GCM", nil))
         unsafe aes256GCM = Self.present(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil))
         unsafe sha256 = Self.present(EVP_MD_fetch(nil, "SHA256", nil))
         unsafe hmac = Self.present(EVP_MAC_fetch(nil, "HMAC", nil))

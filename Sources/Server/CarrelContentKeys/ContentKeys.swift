@@ -84,8 +84,10 @@ package struct ContentKeys: Sendable {
     private func titleKeys() async throws -> Set<KeyID> {
         let (now, found) = (clock.now, titles.find(0, at: clock.now))
         if let known = found.value, found.isFresh { return known }
-        let ids = try await database.search { try TitleStore.allIDs(in: $0) }
-        let keys = Set(ids.map { KeyID(label: TitleContent.id(ofTitle: $0)) })
+        let (ids, numbers) = try await database.search {
+            (try TitleStore.allIDs(in: $0), try EditionStore.keyNumbers(in: $0))
+        }
+        let keys = Set(ids.flatMap { id in (1...max(1, numbers[id] ?? 1)).map { TitleContent.keyID(ofTitle: id, number: $0) } })
         titles.insert(keys, for: 0, readAt: now, since: found)
         return keys
     }

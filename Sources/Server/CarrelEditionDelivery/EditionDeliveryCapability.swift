@@ -3,6 +3,7 @@
 package import CarrelAccounts
 package import CarrelAudit
 package import CarrelCatalog
+package import CarrelContentKeys
 package import CarrelEntitlementSources
 package import CarrelHTTP
 package import CarrelHome
@@ -21,6 +22,7 @@ package struct EditionDeliveryCapability: Capability {
     private let catalog: CatalogCapability
     private let sources: EntitlementSourcesCapability
     private let service: SubscriptionService
+    private let licensed: LicensedFiles
 
     /// The operator's settings of the calls and the downloads.
     package struct Settings: Sendable {
@@ -50,6 +52,7 @@ package struct EditionDeliveryCapability: Capability {
         _ settings: Settings,
         _ accounts: AccountsCapability,
         _ catalog: CatalogCapability,
+        _ contentKeys: ContentKeysCapability,
         _ sources: EntitlementSourcesCapability,
         audit: Audit
     ) async throws {
@@ -58,6 +61,7 @@ package struct EditionDeliveryCapability: Capability {
         self.accounts = accounts
         self.catalog = catalog
         self.sources = sources
+        licensed = LicensedFiles(context, catalog, contentKeys.keys)
         credentials = try await CredentialKeyring(
             database: context.database,
             master: context.master,
@@ -104,7 +108,12 @@ package struct EditionDeliveryCapability: Capability {
             callers: accounts.callers
         ).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts.accounts, callers: accounts.callers).add(to: &router)
-        let downloads = EditionDownloads(open: catalog.openEditions, titles: catalog.titles, clock: context.clock)
+        let downloads = EditionDownloads(
+            open: catalog.openEditions,
+            titles: catalog.titles,
+            licensed: licensed,
+            clock: context.clock
+        )
         let routes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
         routes.add(to: &router)
         EdgeRoutes(downloads: downloads, gate: gate, routes: routes).add(to: &router)

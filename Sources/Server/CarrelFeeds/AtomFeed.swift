@@ -128,11 +128,16 @@ struct AtomFeed {
                 writer.element("link", ["rel": relation, "type": cover.mediaType, "href": address + "-/cover"])
             }
         }
+        guard edition.protection.licensed != .only else {
+            writer.element("link", ["rel": "alternate", "type": edition.file.type, "href": address + edition.file.address])
+            return writeProtected(edition, address, &writer)
+        }
         guard !isOfReaders else {
             let address = "\(base)/opds/v2\(edition.path)"
             for (relation, target) in [("http://opds-spec.org/acquisition", edition.file), ("alternate", edition.reading)] {
                 writer.element("link", ["rel": relation, "type": target.type, "href": address + target.address])
             }
+            if edition.protection.licensed == .also { writeProtected(edition, address, &writer) }
             return
         }
         let isPages = edition.title.kind == .edition
@@ -140,6 +145,7 @@ struct AtomFeed {
         let target = address + (isPages ? "-/manifest.xml" : edition.entry.asAddress)
         let relation = "http://opds-spec.org/acquisition" + (edition.price == .paid ? "/buy" : "")
         for relation in [relation, "alternate"] { writer.element("link", ["rel": relation, "type": type, "href": target]) }
+        if edition.protection.licensed == .also { writeProtected(edition, address, &writer) }
         if edition.price == .paid, edition.sampleCount > 0 {
             writer.element(
                 "link",
@@ -149,5 +155,16 @@ struct AtomFeed {
                 ]
             )
         }
+    }
+
+    /// The protected file, which everyone may download; a license opens it.
+    private func writeProtected(_ edition: Edition, _ address: String, _ writer: inout XMLWriter) {
+        guard let file = edition.licensedFile else { return }
+        writer.start(
+            "link",
+            ["rel": "http://opds-spec.org/acquisition", "type": file.type, "href": address + file.address]
+        )
+        writer.element("opds:indirectAcquisition", ["type": edition.clearFile.type])
+        writer.end()
     }
 }

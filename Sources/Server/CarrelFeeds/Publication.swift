@@ -48,6 +48,13 @@ struct Publication {
         // The family of addresses at which readers are challenged.
         let address = "\(base)/opds/v2\(edition.path)"
         let isFree = edition.price == .free
+        /// The protected file, which everyone may download; its type is followed by the type of its contents.
+        func protected(_ file: (address: String, type: String)) -> JSON {
+            [
+                "rel": "http://opds-spec.org/acquisition", "href": .string(address + file.address), "type": .string(file.type),
+                "properties": ["indirectAcquisition": [["type": .string(edition.clearFile.type)]]],
+            ]
+        }
         func acquisition(_ target: String, _ type: String) -> JSON {
             var link: JSONObject = [
                 "rel": .string("http://opds-spec.org/acquisition" + (isFree ? "/open-access" : "")),
@@ -64,7 +71,8 @@ struct Publication {
                 "type": .string(Self.mediaType),
             ]
         ]
-        links.append(acquisition(edition.file.address, edition.file.type))
+        if edition.protection.licensed != .only { links.append(acquisition(edition.clearFile.address, edition.clearFile.type)) }
+        if let file = edition.licensedFile { links.append(protected(file)) }
         if edition.title.kind == .edition { links.append(acquisition(edition.reading.address, edition.reading.type)) }
         if !isFree, edition.sampleCount > 0 {
             links.append([

@@ -4,6 +4,7 @@ package import CarrelAccounts
 package import CarrelAudit
 package import CarrelAuthority
 import CarrelBytes
+package import CarrelCatalog
 package import CarrelContentKeys
 package import CarrelHTTP
 package import CarrelHome
@@ -48,6 +49,7 @@ package struct LicensingCapability: Capability {
         _ context: ServiceContext,
         _ settings: Settings,
         _ accounts: AccountsCapability,
+        _ catalog: CatalogCapability,
         _ orders: OrdersCapability,
         _ authority: AuthorityCapability,
         _ contentKeys: ContentKeysCapability,
@@ -63,6 +65,8 @@ package struct LicensingCapability: Capability {
             means: LicenseDesk.Means(
                 personalizations: authority.personalizations,
                 orders: orders.orders,
+                editions: catalog.editions,
+                keys: contentKeys.keys,
                 leases: leases,
                 master: context.master,
                 settings: settings.licenses
@@ -96,7 +100,13 @@ package struct LicensingCapability: Capability {
     package func addRoutes(to router: inout Router) {
         let addresses = ServiceAddresses(publicURL: settings.publicURL, rights: rightsLocation)
         TokenRoutes(
-            titles: TitleTokens(database: context.database, clock: context.clock, tokens: tokens),
+            titles: TitleTokens(
+                database: context.database,
+                clock: context.clock,
+                tokens: tokens,
+                editions: licenses.means.editions,
+                keys: keys
+            ),
             keys: tokens.communicationKeys,
             addresses: addresses,
             callers: accounts.callers,

@@ -134,6 +134,8 @@ package final class CarrelService: Sendable {
             try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
         let contentKeys = ContentKeysCapability(context, accounts)
+        let keys = contentKeys.keys
+        catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -142,6 +144,7 @@ package final class CarrelService: Sendable {
             context,
             licenses,
             accounts,
+            catalog,
             orders,
             authority,
             contentKeys,
@@ -168,6 +171,7 @@ package final class CarrelService: Sendable {
             settings.delivery,
             accounts,
             catalog,
+            contentKeys,
             sources,
             audit: audit.audit
         )

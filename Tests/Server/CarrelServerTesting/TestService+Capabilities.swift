@@ -45,7 +45,7 @@ extension TestService {
         package static let signOn = over(.entitlements, SignOnCapability.self)
         package static let streaming = over(.orders, StreamingCapability.self)
         package static let listening = over(.streaming, ListeningCapability.self)
-        package static let editionDelivery = over(.entitlementSources, EditionDeliveryCapability.self)
+        package static let editionDelivery = over([.entitlementSources, .contentKeys], EditionDeliveryCapability.self)
         package static let feeds = over(.editionDelivery, FeedsCapability.self)
         package static let administration = over([.orders, .entitlements], AdministrationCapability.self)
         package static let website = over([.listening, .editionDelivery, .authority, .administration], WebsiteCapability.self)

@@ -24,6 +24,7 @@ struct TokenCreate: Command {
     var title = ""
     var account: String?
     var player: String?
+    var deviceKey: String?
     var rights = TokenRights.buy
     var playDuration: Int?
     var periodEnd: EndTime?
@@ -31,6 +32,7 @@ struct TokenCreate: Command {
     var life = Duration.seconds(30 * 86_400)
     var content: String?
     var file: String?
+    var conditions = ConditionOptions()
     var base = PublicURLOptions()
 
     static let name = "create"
@@ -39,13 +41,18 @@ struct TokenCreate: Command {
         The forms are a compound URL for a stream (ms3), an action token (bb, XML) and a license message (jwt). They are one grant: \
         redeeming any of them places one order of the title, for the account, for that of the player, or for an account of the player's own. \
         The first player that redeems bb or jwt has the license; a repeat by the same player finds it again. A stream is redeemed for itself. \
-        Each form is as good as the title: keep them from others.
+        Each form is as good as the title: keep them from others. A license may have conditions; a player that cannot enforce them does not \
+        use it. With --plays or --storage there is no stream, on which nothing would be counted.
         """
     static let examples = [
         Example("carrel token create --title ID --account alice", "Gives a title to an account."),
         Example(
             "carrel token create --title ID --rights rental --play-duration 172800 --period-end 2026-12-24T00:00:00Z",
             "Rents a title until an instant, and for two days from the first play on."
+        ),
+        Example(
+            "carrel token create --title ID --copy 2000 --print 10 --no-export --watermark 'Alice, order 1001'",
+            "Gives an ebook of which 2,000 characters are copied and ten pages printed."
         ),
     ]
     static let parameters: [Parameter<Self>] =
@@ -58,6 +65,12 @@ struct TokenCreate: Command {
                 help: "The account that receives the title, whose devices redeem the token; default: the player's."
             ),
             .option(\.player, "--player", value: "id", help: "The one player that may redeem it; default: any."),
+            .option(
+                \.deviceKey,
+                "--cnf",
+                value: "thumbprint",
+                help: "The one device key that may redeem it, by its thumbprint (RFC 7638), before its player is known here."
+            ),
             .option(\.rights, "--rights", help: "To own, or a rental with an end."),
             .option(
                 \.playDuration,
@@ -82,7 +95,7 @@ struct TokenCreate: Command {
                 \.content,
                 "--content-url",
                 value: "url",
-                help: "Address of the content in the compound URL; default: the shelf, where the order appears."
+                help: "Address of the content in the compound URL; default: the title's protected file, else the shelf."
             ),
             .option(
                 \.file,
@@ -91,7 +104,7 @@ struct TokenCreate: Command {
                 help: "A file to write the action token to, instead of printing it.",
                 completion: .file
             ),
-        ] + Parameter.group(\.base)
+        ] + Parameter.group(\.conditions) + Parameter.group(\.base)
 
     var output: OutputOptions { base.options.output }
 
@@ -103,6 +116,9 @@ struct TokenCreate: Command {
             )
         }
         try periodEnd?.requireFuture("--period-end")
+        guard player == nil || deviceKey == nil else {
+            throw UsageError(.contradiction, "--player and --cnf both name the device: give one")
+        }
         if let file, unsafe access(file, F_OK) == 0 { throw UsageError(.badValue, "\(file) exists: name another file") }
     }
 
@@ -114,6 +130,8 @@ struct TokenCreate: Command {
         ]
         body["account"] = account.map { .string($0) }
         body["player"] = player.map { .string($0) }
+        body["cnf"] = deviceKey.map { .string($0) }
+        conditions.write(to: &body)
         body["playDuration"] = playDuration.map { .integer($0) }
         body["periodEnd"] = periodEnd.map { .string($0.written) }
         body["contentURL"] = content.map { .string($0) }

@@ -12,6 +12,8 @@ package struct DCFObject: Sendable, Hashable {
     package let userData: [DCFUserDataEntry]
     /// Its content.
     package let payload: EncryptedPayload
+    /// The tags of its ciphertext; nil if the file has none.
+    package internal(set) var tags: PayloadTagTable?
 }
 
 /// An OMA DCF (OMA DRM Content Format 2.0): objects of any kind, each encrypted as a whole. The payloads are not loaded.

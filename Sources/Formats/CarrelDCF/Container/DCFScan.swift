@@ -24,6 +24,8 @@ package struct DCFScan: Sendable {
     private var boxCount = 0
     private var headerBytes = 0
     private var isDCF = false
+    /// Whether the box before the current one is an object.
+    private var followsObject = false
 
     /// The meaning of the requested bytes.
     private enum Step {
@@ -31,6 +33,7 @@ package struct DCFScan: Sendable {
         case brands
         case headers
         case data(Box)
+        case extendedType(Box)
         case mutableInformation
     }
 
@@ -92,6 +95,7 @@ package struct DCFScan: Sendable {
         case .data(let box):
             let payload = try payload(bytes, box)
             open?.payload = payload
+        case .extendedType(let box): try takeTags(bytes, box)
         case .mutableInformation: file.mutableInformation = try DCFMutableInformation(bytes, base: base)
         }
         try nextBox()
@@ -116,6 +120,7 @@ package struct DCFScan: Sendable {
                 )
             )
             open = nil
+            followsObject = true
         }
         guard open == nil, at == length else {
             wanted = at..<at + min(16, limit - at)
@@ -137,6 +142,8 @@ package struct DCFScan: Sendable {
         if !isDCF, box.type != "ftyp" { throw Malformed("not a DCF", at: 0) }
         at = box.content.upperBound
         let count = box.content.count
+        let follows = followsObject
+        followsObject = false
         switch (box.type, open != nil) {
         case ("ftyp", false):
             guard !isDCF else { throw Malformed("there are two file types", at: Int(box.start)) }
@@ -152,6 +159,8 @@ package struct DCFScan: Sendable {
             guard file.mutableInformation == nil else { throw Malformed("there are two boxes mdri", at: Int(box.start)) }
             guard count <= DCFMutableInformation.limit else { throw Malformed("box mdri is too large", at: Int(box.start)) }
             want(box.content, .mutableInformation)
+        case ("uuid", false) where follows && count >= 32:
+            want(box.content.lowerBound..<box.content.lowerBound + 32, .extendedType(box))
         case ("odhe", true):
             guard open?.head == nil else { throw Malformed("object has two boxes odhe", at: Int(box.start)) }
             headerBytes += min(count, Self.totalHeaderLimit)
@@ -195,6 +204,21 @@ package struct DCFScan: Sendable {
         guard brands.contains("odcf") else { throw Malformed("not a DCF", at: 0) }
         isDCF = true
         file.version = bytes.u32(at: 4)
+    }
+
+    /// Reads the first bytes of a box after an object: its extended type, and the header of the tags.
+    private mutating func takeTags(_ bytes: RawSpan, _ box: Box) throws(Malformed) {
+        guard [UInt8](copying: bytes.extracting(first: 16)) == PayloadTags.boxType else { return }
+        guard let object = file.objects.last else { return }
+        guard object.payload.cipher != .none else {
+            throw Malformed("there are tags for an object that is not encrypted", at: Int(box.start))
+        }
+        file.objects[file.objects.count - 1].tags = try PayloadTagTable(
+            bytes.extracting(droppingFirst: 16),
+            content: box.content.lowerBound + 16..<box.content.upperBound,
+            head: object.start..<object.payload.start - 16,
+            encryptedLength: object.payload.encryptedLength
+        )
     }
 
     private static func head(_ bytes: RawSpan, _ base: Int) throws(Malformed) -> Head {

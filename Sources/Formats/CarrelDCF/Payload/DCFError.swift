@@ -15,4 +15,6 @@ extension ErrorCode where Failure == DCFError {
     package static var length: Self { Self("dcf.length") }
     /// The key has another length than the cipher takes, or there is none.
     package static var key: Self { Self("dcf.key") }
+    /// The ciphertext differs from its tags: it was changed, moved or cut off, or the key is another.
+    package static var integrity: Self { Self("dcf.integrity") }
 }

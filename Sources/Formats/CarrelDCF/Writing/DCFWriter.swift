@@ -21,20 +21,19 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     private var cipher: AESStream?
     private var held: [UInt8] = []
 
+    private var tagger: PayloadTagger?
+
     /// The object that is being written.
     private struct OpenObject {
-        var headers: DCFHeaders
+        var head: DCFObjectHead
+        var cipher: DCFCipher
+        var start: Int64
         /// The length that the caller announced.
         var promised: Int64?
         var length: Int64 = 0
         /// Blocks encrypted so far.
         var blocks: UInt64 = 0
         var iv: AESBlock
-        var start: Int64
-        /// The offsets of the plaintext length, of `odda`, and of the encrypted bytes.
-        var clearLengthAt: Int64
-        var dataAt: Int64
-        var payloadAt: Int64
     }
 
     /// Bytes that are encrypted together.
@@ -49,16 +48,11 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     /// - Throws: the errors of the sink.
     package init(_ sink: Sink, nextIV: @escaping () -> AESBlock) throws {
         var sink = sink
-        var writer = BoxWriter()
-        writer.box("ftyp") { writer in
-            writer.fourCC("odcf")
-            writer.u32(2)
-            writer.fourCC("odcf")
-        }
-        try sink.write(writer.bytes.rawSpan)
+        let fileType = DCFObjectHead.fileType
+        try sink.write(fileType.rawSpan)
         self.sink = sink
         self.nextIV = nextIV
-        position = Int64(writer.bytes.count)
+        position = Int64(fileType.count)
     }
 
     private mutating func emit(_ bytes: [UInt8]) throws {
@@ -74,100 +68,45 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///   - userData: the boxes of its user data, whole; empty for none.
     ///   - length: bytes of its content; nil if they are counted on the way, which the sink must be able to write over.
     ///   - key: the content key, 16 bytes; nil for an object that is not encrypted.
-    /// - Throws: the errors of the sink; `dcf.header`, `dcf.key`, or `CryptoError`.
+    ///   - isTagged: whether ``PayloadTags`` follow the object, which needs its length. They are held until its end: 16 bytes for
+    ///     each 64 KiB.
+    /// - Throws: the errors of the sink; `dcf.header`, `dcf.length`, `dcf.key`, or `CryptoError`.
     package mutating func begin(
         contentType: String,
         _ headers: DCFHeaders,
         userData: [UInt8] = [],
         length: Int64?,
-        key: Secret?
+        key: Secret?,
+        isTagged: Bool = false
     ) throws {
         precondition(object == nil, "an object is open")
-        guard contentType.utf8.count <= 255 else { throw DCFError(.header, "content type: longer than 255 bytes") }
-        guard (length ?? 0) >= 0, (length ?? 0) < 1 << 60 else { throw DCFError(.length, "content has an impossible length") }
-        var headers = headers
-        headers.isPadded = headers.cipher == .cbc
-        headers.clearLength = length ?? 0
+        let head = try DCFObjectHead(contentType: contentType, headers, userData: userData, length: length ?? 0)
+        var bytes = head.bytes
         let iv = headers.cipher == .none ? nil : nextIV()
         if let iv {
             guard let key, key.count == 16 else { throw DCFError(.key, "a content key has 16 bytes") }
             cipher = try AESStream(headers.cipher == .cbc ? .chainedEncrypt : .counter, key: key)
             cipher?.start(iv)
-        }
-        let (head, clearLengthAt) = try Self.head(contentType, headers, userData)
-        var writer = BoxWriter()
-        writer.u32(1)
-        writer.fourCC("odrm")
-        writer.u64(0)
-        writer.u32(0)
-        writer.append(head)
-        let dataAt = writer.bytes.count
-        writer.u32(1)
-        writer.fourCC("odda")
-        writer.u64(0)
-        writer.u32(0)
-        writer.u64(0)
-        if let iv { writer.append(iv.bytes) }
-        var bytes = writer.bytes
-        let start = position
-        let open = OpenObject(
-            headers: headers,
-            promised: length,
-            iv: iv ?? AESBlock(high: 0, low: 0),
-            start: start,
-            clearLengthAt: start + 20 + Int64(clearLengthAt),
-            dataAt: start + Int64(dataAt),
-            payloadAt: start + Int64(bytes.count)
-        )
-        if let length {
-            let payload = Self.payloadLength(length, headers.cipher)
-            for (offset, value) in Self.lengths(open, payload: payload) {
-                bytes.replaceSubrange(Int(offset - start)..<Int(offset - start) + 8, with: value)
+            if isTagged {
+                guard let length else { throw DCFError(.length, "tags need the length of the content in advance") }
+                tagger = try PayloadTagger(
+                    key: key,
+                    iv: iv,
+                    cipher: headers.cipher,
+                    head: bytes.rawSpan,
+                    encryptedLength: DCFObjectHead.encryptedLength(length, headers.cipher)
+                )
             }
+            bytes += iv.bytes
         }
-        object = open
+        object = OpenObject(
+            head: head,
+            cipher: headers.cipher,
+            start: position,
+            promised: length,
+            iv: iv ?? AESBlock(high: 0, low: 0)
+        )
         try emit(bytes)
-    }
-
-    /// The box `odhe`, and the offset of the plaintext length in it.
-    private static func head(_ contentType: String, _ headers: DCFHeaders, _ userData: [UInt8]) throws(DCFError) -> ([UInt8], Int)
-    {
-        var writer = BoxWriter()
-        var lengthAt = 0
-        try writer.fullBox("odhe") { writer throws(DCFError) in
-            writer.u8(UInt8(contentType.utf8.count))
-            writer.append(Array(contentType.utf8))
-            lengthAt = writer.bytes.count
-            lengthAt += try headers.write(to: &writer)
-            if !userData.isEmpty { writer.box("udta") { $0.append(userData) } }
-        }
-        guard writer.bytes.count <= 1 << 20 else { throw DCFError(.header, "headers and user data: longer than 1 MiB") }
-        return (writer.bytes, lengthAt)
-    }
-
-    /// The byte count after the data length: initialization vector, encrypted content, padding.
-    private static func payloadLength(_ clear: Int64, _ cipher: DCFCipher) -> Int64 {
-        switch cipher {
-        case .none: clear
-        case .counter: 16 + clear
-        case .cbc: 16 + (clear / 16 + 1) * 16
-        }
-    }
-
-    /// The four lengths of an object, each with its offset in the file.
-    private static func lengths(_ object: OpenObject, payload: Int64) -> [(Int64, [UInt8])] {
-        func bytes(_ value: Int64) -> [UInt8] {
-            var bytes: [UInt8] = []
-            bytes.append(bigEndian: UInt64(value))
-            return bytes
-        }
-        let data = 28 + payload
-        return [
-            (object.start + 8, bytes(object.dataAt - object.start + data)),
-            (object.clearLengthAt, bytes(object.headers.clearLength)),
-            (object.dataAt + 8, bytes(data)),
-            (object.dataAt + 20, bytes(payload)),
-        ]
     }
 
     /// Encrypts and writes the next bytes of the content.
@@ -196,13 +135,14 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
         if let object {
             var span = piece.mutableSpan
             var bytes = unsafe span.mutableBytes
-            switch object.headers.cipher {
+            switch object.cipher {
             case .none: break
             case .cbc: cipher?.apply(to: &bytes, in: 0..<bytes.byteCount)
             case .counter: cipher?.count(&bytes, from: object.iv, block: object.blocks, .all128)
             }
         }
         object?.blocks += UInt64(piece.count / 16)
+        tagger?.append(piece.rawSpan)
         try emit(piece)
         piece.removeAll(keepingCapacity: true)
         held = piece
@@ -212,23 +152,24 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///
     /// - Throws: the errors of the sink; `dcf.length` if the content is shorter than announced.
     package mutating func end() throws {
-        guard var done = object else { preconditionFailure("no object is open") }
+        guard let done = object else { preconditionFailure("no object is open") }
         if let promised = done.promised, promised != done.length {
             throw DCFError(.length, "the content is shorter than announced")
         }
-        if done.headers.cipher == .cbc {
+        if done.cipher == .cbc {
             let padding = 16 - held.count % 16
             held.append(contentsOf: repeatElement(UInt8(padding), count: padding))
         }
         try flush()
         if done.promised == nil {
-            done.headers.clearLength = done.length
-            for (offset, bytes) in Self.lengths(done, payload: Self.payloadLength(done.length, done.headers.cipher)) {
-                try sink.overwrite(bytes.rawSpan, at: offset)
-            }
+            for (at, bytes) in done.head.lengths(done.length) { try sink.overwrite(bytes.rawSpan, at: done.start + Int64(at)) }
         }
         object = nil
         cipher = nil
+        if let tagger = tagger.take() {
+            try emit(PayloadTags.boxHead(of: DCFObjectHead.encryptedLength(done.length, done.cipher)))
+            try emit(tagger.finish())
+        }
     }
 
     /// Writes an object whole.
@@ -239,16 +180,18 @@ package struct DCFWriter<Sink: DCFSink>: ~Copyable {
     ///   - headers: its headers.
     ///   - userData: the boxes of its user data.
     ///   - key: the content key; nil for an object that is not encrypted.
+    ///   - isTagged: whether tags follow the object.
     /// - Throws: the errors of the reader and the sink, and as `begin`.
     package mutating func write(
         _ reader: any ByteReader,
         contentType: String,
         _ headers: DCFHeaders,
         userData: [UInt8] = [],
-        key: Secret?
+        key: Secret?,
+        isTagged: Bool = false
     ) throws {
         let length = reader.length
-        try begin(contentType: contentType, headers, userData: userData, length: length, key: key)
+        try begin(contentType: contentType, headers, userData: userData, length: length, key: key, isTagged: isTagged)
         var at: Int64 = 0
         while at < length {
             let bytes = try reader.readAll(at..<min(length, at + Int64(1 << 18)))

@@ -26,6 +26,8 @@ public struct ContentKeyGrant: Sendable {
     public var relaxesOutput: Bool
     /// When it ends; nil if it does not.
     public var end: Instant?
+    /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
+    package var requiresTags = false
 
     package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
         self.key = key

@@ -6,7 +6,7 @@ import CarrelCrypto
 import CarrelDCF
 package import CarrelMP4
 
-/// Packages any file as an OMA DCF with one object.
+/// Packages any file as an OMA DCF with one object, whose tags protect it from change.
 package enum DCFPackage {
     /// Bytes that are read together.
     private static let pieceLength: Int64 = 1 << 18
@@ -38,7 +38,7 @@ package enum DCFPackage {
             return AESBlock(high: random.rawSpan.u64(at: 0), low: isCounter ? 0 : random.rawSpan.u64(at: 8))
         }
         let headers = DCFHeaders(cipher: isCounter ? .counter : .cbc, contentID: contentID)
-        try writer.begin(contentType: contentType, headers, length: reader.length, key: key.key)
+        try writer.begin(contentType: contentType, headers, length: reader.length, key: key.key, isTagged: true)
         var at: Int64 = 0
         while at < reader.length {
             let end = min(reader.length, at + pieceLength)

@@ -12,11 +12,18 @@ package enum EditionAccess: Equatable {
     case missing
     /// Withdrawn.
     case gone
+    /// The clear contents of an edition of which only the protected file is published: for nobody.
+    case protected
 
-    package init(_ edition: Edition, isSample: Bool) {
+    /// - Parameters:
+    ///   - edition: the edition.
+    ///   - isSample: whether the resource is free.
+    ///   - isClear: whether the resource shows the contents in the clear; a cover and a protected file do not.
+    package init(_ edition: Edition, isSample: Bool, isClear: Bool = true) {
         switch (edition.state, edition.price) {
         case (.draft, _): self = .missing
         case (.withdrawn, _): self = .gone
+        case (.published, _) where isClear && edition.protection.licensed == .only: self = .protected
         case (.published, .free): self = .open
         case (.published, .paid): self = isSample ? .open : .credentials
         }

@@ -66,7 +66,9 @@ package final class OpenEditionCache: Sendable {
     }
 
     /// The edition was changed after it was read: its current content is not the open one.
-    package struct Changed: Error {}
+    package struct Changed: Error {
+        package init() {}
+    }
 
     /// A resource of an edition; nil if it has none at this path.
     ///

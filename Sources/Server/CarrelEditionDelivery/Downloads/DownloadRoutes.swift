@@ -40,6 +40,7 @@ struct DownloadRoutes {
         switch found.access {
         case .missing: throw EditionDownloads.missing
         case .gone: throw EditionDownloads.gone
+        case .protected: throw EditionDownloads.protected
         case .open: return try await downloads.response(found, base: document.base(of: request), to: request)
         case .credentials:
             guard try await gate.refusal(of: request, to: found.edition.productID, style) == nil else {

@@ -46,7 +46,7 @@ struct EdgeRoutes {
         guard let found = try await downloads.find(productID, path) else { return HTTPResponse(.forbidden) }
         var response = HTTPResponse(.noContent)
         switch found.access {
-        case .missing, .gone: return HTTPResponse(.forbidden)
+        case .missing, .gone, .protected: return HTTPResponse(.forbidden)
         case .open: break
         case .credentials:
             guard try await gate.refusal(of: request, to: productID, style) == nil else {

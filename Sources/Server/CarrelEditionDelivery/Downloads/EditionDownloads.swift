@@ -13,6 +13,7 @@ import CarrelWorks
 package struct EditionDownloads: Sendable {
     let open: OpenEditionCache
     let titles: Titles
+    let licensed: LicensedFiles
     let clock: any WallClock
 
     /// The resource that a path below an edition's address means.
@@ -22,6 +23,8 @@ package struct EditionDownloads: Sendable {
         case package
         case manifest
         case cover
+        /// The protected file, which everyone may download.
+        case licensed
         /// The page that an edition opens with, elsewhere.
         case redirect(String)
     }
@@ -46,23 +49,27 @@ package struct EditionDownloads: Sendable {
         for _ in 0..<3 {
             do { return try await findOnce(productID, path) } catch is OpenEditionCache.Changed { continue }
         }
-        throw RuleError(
-            .unavailable,
-            "edition.changing",
-            "the edition is being updated: retry in 1 s",
-            retryAfter: 1
-        )
+        throw Self.changing
     }
+
+    private static let changing = RuleError(
+        .unavailable,
+        "edition.changing",
+        "the edition is being updated: retry in 1 s",
+        retryAfter: 1
+    )
 
     private func findOnce(_ productID: String, _ path: String?) async throws -> Found? {
         let now = clock.now
         guard let opened = try await open.edition(productID, at: now) else { return nil }
         let edition = opened.edition
-        func found(_ item: Item, isSample: Bool = false) -> Found {
-            Found(opened: opened, item: item, access: EditionAccess(edition, isSample: isSample))
+        func found(_ item: Item, isSample: Bool = false, isClear: Bool = true) -> Found {
+            Found(opened: opened, item: item, access: EditionAccess(edition, isSample: isSample, isClear: isClear))
         }
         switch path {
-        case "-/cover": return edition.title.cover == nil ? nil : found(.cover, isSample: true)
+        case "-/cover": return edition.title.cover == nil ? nil : found(.cover, isSample: true, isClear: false)
+        case Edition.licensedPath:
+            return edition.licensedFile == nil ? nil : found(.licensed, isSample: true, isClear: false)
         case "-/manifest.xml": return found(.manifest)
         case "-/package.zip": return edition.title.kind == .edition ? found(.package) : nil
         case nil, "":
@@ -129,6 +136,18 @@ package struct EditionDownloads: Sendable {
                 request: request,
                 cacheControl: "public, max-age=3600"
             )
+        case .licensed:
+            let served = try await protectedFile(found)
+            let name = edition.entry.replacing("\"", with: "'")
+            return HTTPResponse.serving(
+                Representation(
+                    length: served.length,
+                    contentType: edition.licensedFile?.type ?? "",
+                    etag: "\"\(served.file.digest.prefix(32))\""
+                ) { .pull(length: $0.count, LicensedBody(served.file, served.tags, $0)) },
+                for: request,
+                headers: ["Cache-Control": caching, "Content-Disposition": "attachment; filename=\"\(name).dcf\""]
+            )
         case .redirect(let path):
             let parts = path.split(separator: "/").map { PercentEncoding.encode(String($0)) }
             // Relative to the address, which may be below a proxy's own path: "book" and "book/" differ in it.
@@ -137,6 +156,21 @@ package struct EditionDownloads: Sendable {
             response.headers["Cache-Control"] = caching
             return response
         }
+    }
+
+    /// The protected file. If its key was removed, the edition has changed by then, and is read again.
+    private func protectedFile(_ found: Found) async throws -> LicensedFiles.Served {
+        try requireWhole(found.opened, upTo: found.edition.byteCount)
+        var opened = found.opened
+        for _ in 0..<3 {
+            do { return try await licensed.file(of: opened) } catch is OpenEditionCache.Changed {
+                guard let again = try await open.edition(found.edition.productID, at: clock.now),
+                    again.edition.licensedFile != nil
+                else { break }
+                opened = again
+            }
+        }
+        throw Self.changing
     }
 
     /// Refuses to begin an answer that a file which was cut off cannot end. The file is opened again for the next request.
@@ -166,6 +200,11 @@ package struct EditionDownloads: Sendable {
         return headers
     }
 
+    package static let protected = RuleError(
+        .forbidden,
+        "edition.protected",
+        "this edition is published as a protected file only: \(Edition.licensedPath) below its address"
+    )
     package static let gone = RuleError(.gone, "edition.withdrawn", "this edition was withdrawn")
     package static let missing = ServerError(.notFound, "there is no such edition, or no resource at this path")
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+package import CarrelCrypto
+
+/// Checks the ciphertext of an object against its tags. Reads nothing: the caller reads whole blocks and their tags.
+///
+/// ```swift
+/// let blocks = check.blocks(holding: clear)
+/// try check.verify(blocks, bytes(check.range(of: blocks)), tags: bytes(table.range(of: blocks)))
+/// ```
+package struct PayloadTagCheck: Sendable {
+    private let payload: EncryptedPayload
+    private let key: Secret
+
+    /// - Parameters:
+    ///   - payload: the object's payload.
+    ///   - key: the content key.
+    ///   - headDigest: SHA-256 of the object's head.
+    package init(_ payload: EncryptedPayload, key: Secret, headDigest: [UInt8]) {
+        self.payload = payload
+        self.key = PayloadTags.key(key, iv: payload.iv, headDigest: headDigest)
+    }
+
+    /// The number of blocks.
+    package var blockCount: Int64 { PayloadTags.blockCount(of: payload.encryptedLength) }
+
+    /// The blocks that are needed to decrypt a range of the clear bytes.
+    ///
+    /// - Parameter clear: a range of the clear bytes; it is limited to the existing ones.
+    package func blocks(holding clear: Range<Int64>) -> Range<Int64> {
+        let range = payload.range(holding: clear)
+        guard !range.isEmpty else { return 0..<0 }
+        let first = payload.clamped(clear).lowerBound / PayloadTags.blockLength
+        return first..<(range.upperBound - payload.start - 1) / PayloadTags.blockLength + 1
+    }
+
+    /// The bytes of the file that contain blocks; in CBC, the 16 bytes before them too.
+    ///
+    /// - Parameter blocks: existing blocks.
+    package func range(of blocks: Range<Int64>) -> Range<Int64> {
+        guard !blocks.isEmpty else { return payload.start..<payload.start }
+        let start = payload.start + blocks.lowerBound * PayloadTags.blockLength
+        let end = min(payload.encryptedLength, blocks.upperBound * PayloadTags.blockLength)
+        return start - (isChained && blocks.lowerBound > 0 ? 16 : 0)..<payload.start + end
+    }
+
+    private var isChained: Bool { payload.cipher == .cbc }
+
+    /// Checks blocks.
+    ///
+    /// - Parameters:
+    ///   - blocks: existing blocks.
+    ///   - bytes: the bytes of ``range(of:)``.
+    ///   - tags: their tags.
+    /// - Throws: `dcf.integrity` if a block or its tag was changed, moved or is missing, or the key is another;
+    ///   `CryptoError` `refused`.
+    package func verify(_ blocks: Range<Int64>, _ bytes: RawSpan, tags: RawSpan) throws {
+        guard bytes.byteCount == range(of: blocks).count, tags.byteCount == blocks.count * PayloadTags.tagLength else {
+            throw DCFError(.integrity, "blocks or tags of the data are missing")
+        }
+        let initial = payload.iv.bytes
+        var mac = try GMAC(key: key)
+        var at = isChained && blocks.lowerBound > 0 ? 16 : 0
+        for block in blocks {
+            mac.start(nonce: PayloadTags.nonce(of: block, isLast: block == blockCount - 1))
+            if isChained { mac.update(at == 0 ? initial.rawSpan : bytes.extracting(at - 16..<at)) }
+            let end = min(bytes.byteCount, at + Int(PayloadTags.blockLength))
+            mac.update(bytes.extracting(at..<end))
+            at = end
+            let tag = Int(block - blocks.lowerBound) * PayloadTags.tagLength
+            guard constantTimeEqual(mac.finish().rawSpan, tags.extracting(tag..<tag + PayloadTags.tagLength)) else {
+                throw DCFError(.integrity, "block \(block + 1) of \(blockCount) was changed or moved, or the key is another")
+            }
+        }
+    }
+}
