@@ -202,6 +202,7 @@ let vaultsTargets: [Target] = [
 let rightsTargets: [Target] = [
     library("Rights/CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
     library("Rights/CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault")),
+    library("Rights/CarrelCPIX", bytes: true, carrel("Bytes Crypto MP4 Rights XML")),
     library("Rights/CarrelSubscription", bytes: true, carrel("Bytes XML")),
     library("Rights/CarrelTokens", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Rights XML")),
     library("Rights/CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
