@@ -21,7 +21,7 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelKeyExchange", "CarrelLicensing", "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
     "CarrelServer",
@@ -291,6 +291,8 @@ let serverTargets: [Target] = [
         over: "Home WebAPI Audit Accounts Catalog Authority",
         "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
     ),
+    // keys for packagers: CPIX, SPEKE
+    server("KeyExchange", over: "Home WebAPI Audit Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
     // tokens, licenses
     server(
         "Licensing",
@@ -350,7 +352,7 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys Licensing "
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys KeyExchange Licensing "
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
@@ -392,7 +394,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -452,6 +454,7 @@ let testTargets: [Target] = [
             + carrel("Bytes Crypto JSON Player Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
     ),
 
+    tests("Rights/CarrelCPIXTests", carrel("Bytes CPIX Crypto JSON MP4 Rights Testing XML")),
     tests("Rights/CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
     tests("Rights/CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
     tests("Rights/CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),

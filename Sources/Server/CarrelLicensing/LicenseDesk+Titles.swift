@@ -54,7 +54,7 @@ extension LicenseDesk {
             return Content(
                 id: id,
                 ownID: id,
-                keys: [(content.keyID, try key(of: content, in: .unowned))],
+                keys: [(content.keyID, try key(of: content, in: .title))],
                 subject: player.account ?? "player:\(player.id)"
             )
         }

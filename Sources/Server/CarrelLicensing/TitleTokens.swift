@@ -65,7 +65,7 @@ struct TitleTokens: Sendable {
             let player = try request.player.map { try Players.require($0, in: transaction).signingKey }
             if try TitleContent.kind(of: request.title, in: transaction) != .audiobook {
                 let id = TitleContent.id(ofTitle: request.title)
-                guard try ContentKeyStore.key(KeyID(label: id), of: .unowned, in: transaction) != nil else {
+                guard try ContentKeyStore.key(KeyID(label: id), of: .title, in: transaction) != nil else {
                     throw RuleError(
                         .notFound,
                         "license.title",
