@@ -504,12 +504,13 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
     serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
     serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
+    serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
     serverTests("Authority", "Authority JOSE Rights Vault"),
     serverTests("Catalog", "Ingest Packager Works"),
     serverTests("Orders", "EditionDelivery Ingest Listening Streaming Website Works"),
@@ -521,7 +522,7 @@ let testTargets: [Target] = [
     serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming Works XML"),
     serverTests(
         "Server",
-        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
+        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer KeyExchange Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
     ),
 
     tests(
@@ -602,6 +603,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + wholeServer),
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
+        fuzz("CPIXFuzz", carrel("Bytes CPIX")),
+        fuzz("SPEKEFuzz", carrel("Bytes CPIX Crypto Rights")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
         fuzz("EPUBFuzz", carrel("Bytes Ingest Works Zlib")),
@@ -673,8 +676,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
-        .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite"], path: "Benchmarks/RightsBench/C"),
-        benchmark("RightsBench", ["CRightsLoops"] + carrel("HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
+        .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite", "CXML"], path: "Benchmarks/RightsBench/C"),
+        benchmark("RightsBench", ["CRightsLoops"] + carrel("CPIX HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]

@@ -35,13 +35,13 @@ struct `A document` {
         let path = try Fixtures.path("drm/cpix/\(schema)")
         // the schema imports the attributes of XML, which libxml2 would load from the W3C
         let result = try await runProcess([lint, "--nonet", "--noout", "--schema", path, "-"], input: document)
-        #expect(result.status == .exited(0), "\(String(decoding: result.standardError, as: UTF8.self))")
+        #expect(result.status == .exited(0), "\(result.errorText)")
     }
 
     @Test func `is opened by each recipient, and by nobody else`() async throws {
         let certificates = try TestCertificates()
-        let first = try Certificate(der: await certificates.make("first", key: .rsa(bits: 3072)))
-        let second = try Certificate(der: await certificates.make("second", key: .rsa(bits: 4096)))
+        let first = try Certificate(der: await certificates.make("first", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
+        let second = try Certificate(der: await certificates.make("second", extensions: TestCertificates.signer, key: .rsa(bits: 4096)))
         try await certificates.makeKey("other", .rsa(bits: 3072))
         let document = try CPIXSamples.read(CPIXSamples.full.write(as: .v23, to: [first, second]))
         #expect(document.keys.allSatisfy { $0.secret == nil })
@@ -49,7 +49,7 @@ struct `A document` {
             let file = Secret(try #require(certificates.directory.read("\(name).key")))
             let key = try RSAPrivateKey(file: file, password: Secret([]))
             #expect(!RSAPrivateKey.needsPassword(file))
-            #expect(try document.decrypted(by: key).keys.map(\.secret) == CPIXSamples.secrets)
+            #expect(try document.decrypted(by: key).keys.map { $0.secret } == CPIXSamples.secrets)
         }
         let other = try RSAPrivateKey(file: Secret(try #require(certificates.directory.read("other.key"))), password: Secret([]))
         #expect(throws: CPIXError(.missingKey)) { try document.decrypted(by: other) }
@@ -57,7 +57,7 @@ struct `A document` {
 
     @Test func `is opened with a private key under a password`() async throws {
         let certificates = try TestCertificates()
-        let certificate = try Certificate(der: await certificates.make("one", key: .rsa(bits: 3072)))
+        let certificate = try Certificate(der: await certificates.make("one", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
         let document = try CPIXSamples.read(CPIXSamples.full.write(as: .v23, to: [certificate]))
         let folder = certificates.directory
         try await checkProcess([
@@ -70,7 +70,7 @@ struct `A document` {
             #expect(throws: CryptoError(.key)) { try RSAPrivateKey(file: file, password: Secret(Array(password.utf8))) }
         }
         let key = try RSAPrivateKey(file: file, password: Secret(Array("secret".utf8)))
-        #expect(try document.decrypted(by: key).keys.map(\.secret) == CPIXSamples.secrets)
+        #expect(try document.decrypted(by: key).keys.map { $0.secret } == CPIXSamples.secrets)
     }
 
     /// Replacements in an encrypted document, and the code that each is refused with.
@@ -123,7 +123,7 @@ struct `A document` {
         let both = first.replacing(delivery, with: delivery + (try part(second, "DeliveryData")))
         #expect(throws: CPIXError(.integrity)) { try CPIXSamples.read(Array(both.utf8)).decrypted(by: key) }
         let same = first.replacing(delivery, with: delivery + delivery)
-        #expect(try CPIXSamples.read(Array(same.utf8)).decrypted(by: key).keys.map(\.secret) == CPIXSamples.secrets)
+        #expect(try CPIXSamples.read(Array(same.utf8)).decrypted(by: key).keys.map { $0.secret } == CPIXSamples.secrets)
     }
 
     /// Contents of a document that are refused, with the code and a part of the message.

@@ -103,7 +103,8 @@ struct `A fixture` {
     }
 
     private static func checkEncrypted(_ bytes: [UInt8], _ refusal: CPIXError.Code?) throws {
-        let expected = try JSON.parse(Fixtures.bytes("drm/cpix/selfmade-encrypted-expected.json").rawSpan)
+        let json = try Fixtures.bytes("drm/cpix/selfmade-encrypted-expected.json")
+        let expected = try JSON.parse(json.rawSpan)
         let document = try CPIXSamples.read(bytes)
         #expect(document.contentID == expected["content_id"]?.string && document.recipients.count == 2)
         for recipient in ["Cert1", "Cert2"] {

@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelCPIX
 import CarrelCrypto
+import CarrelRights
 import CarrelTesting
 import Testing
 
@@ -70,7 +71,7 @@ struct `Other programs` {
             try Test.cancel("python3-cryptography is not installed: nothing to test against")
         }
         let certificates = try TestCertificates()
-        let certificate = try Certificate(der: await certificates.make("packager", key: .rsa(bits: 3072)))
+        let certificate = try Certificate(der: await certificates.make("packager", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
         let output = try await checkProcess(
             [python, "-c", Self.decrypter, "\(certificates.directory.path)/packager.key"],
             input: CPIXSamples.full.write(as: .v23, to: [certificate])

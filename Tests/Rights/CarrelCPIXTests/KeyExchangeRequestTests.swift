@@ -9,15 +9,18 @@ import CarrelTesting
 import CarrelXML
 import Testing
 
+/// MP4 files have a type of the same name.
+private typealias ID = CarrelRights.KeyID
+
 struct `A packager's request` {
     typealias Dialect = KeyExchangeRequest.Dialect
 
     /// The keys of a request: the SHA-256 of each id.
-    static func keys(_ request: KeyExchangeRequest) -> [CarrelRights.KeyID: Secret] {
+    private static func keys(_ request: KeyExchangeRequest) -> [ID: Secret] {
         Dictionary(uniqueKeysWithValues: request.keyIDs.map { ($0, key($0)) })
     }
 
-    private static func key(_ id: CarrelRights.KeyID) -> Secret { Secret(Array(SHA256.hash(id.bytes.rawSpan).prefix(16))) }
+    private static func key(_ id: ID) -> Secret { Secret(Array(SHA256.hash(id.bytes.rawSpan).prefix(16))) }
 
     /// Reads a fixture, and answers it.
     private static func answer(_ name: String, _ dialect: Dialect) throws -> (request: XMLElement, response: XMLElement, bytes: [UInt8]) {
@@ -74,7 +77,7 @@ struct `A packager's request` {
         let systems = Self.entries(response, "DRMSystemList")
         #expect(systems.count == 15)
         for system in systems {
-            let id = try #require(CarrelRights.KeyID(uuid: system["kid"] ?? ""))
+            let id = try #require(ID(uuid: system["kid"] ?? ""))
             let box = Base64.decode(system.child("PSSH")?.text ?? "") ?? []
             let lines = system.children.filter { $0.name.local == "HLSSignalingData" }.map { Self.text($0) ?? "" }
             #expect(lines.count == 2 && lines[0].hasPrefix("#EXT-X-KEY:METHOD=SAMPLE-AES,"))

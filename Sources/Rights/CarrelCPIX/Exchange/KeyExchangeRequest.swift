@@ -68,7 +68,7 @@ package struct KeyExchangeRequest: Sendable {
         }
         if let version { try SPEKEContract.check(document, version) }
         if dialect != .speke1 { try Self.checkSystems(document) }
-        do throws(Malformed) { root = try XMLElement.parse(bytes, limits: limits.xml) } catch {
+        do throws(Malformed) { root = try XMLElement.parse(bytes, limits: limits.xml).withoutFormatting } catch {
             throw CPIXError(.malformed, error.description)
         }
         (self.document, self.contentID, self.dialect) = (document, contentID, dialect)
@@ -187,6 +187,14 @@ package struct KeyExchangeRequest: Sendable {
 }
 
 extension XMLElement {
+    /// The tree without the white space between its tags.
+    fileprivate var withoutFormatting: XMLElement {
+        var element = self
+        if text.allSatisfy(\.isWhitespace) { element.text = "" }
+        element.children = children.map(\.withoutFormatting)
+        return element
+    }
+
     fileprivate var isCPIX: Bool { name.namespace == "\(CPIXNamespace.cpix)" }
 
     fileprivate func isCPIX(_ local: String) -> Bool { name.local == local && isCPIX }

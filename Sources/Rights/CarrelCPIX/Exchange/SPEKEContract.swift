@@ -41,10 +41,12 @@ struct SPEKEContract {
             }
         }
         guard !document.systems.isEmpty else { throw violation("the request has no DRMSystem") }
-        let isCounter = Set(document.keys.filter { $0.scheme == "cenc" || $0.scheme == "cens" }.map(\.id))
-        for system in document.systems where isCounter.contains(system.keyID) {
-            guard system.system.uuid != KeySignaling.System.fairPlay.rawValue else {
-                throw violation("FairPlay needs the scheme cbcs, which the key \(system.keyID.uuid) does not have")
+        // media for several systems may leave FairPlay out; media for FairPlay alone would play nowhere
+        let systems = Dictionary(grouping: document.systems, by: \.keyID)
+        for key in document.keys where key.scheme == "cenc" || key.scheme == "cens" {
+            guard let entries = systems[key.id] else { continue }
+            guard !entries.allSatisfy({ $0.system.uuid == KeySignaling.System.fairPlay.rawValue }) else {
+                throw violation("FairPlay needs the scheme cbcs, which the key \(key.id.uuid) does not have")
             }
         }
         try checkRules(document)
