@@ -551,7 +551,7 @@ let testTargets: [Target] = [
             + wholeServer
     ),
 
-    tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
+    tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes CPIX Crypto JSON Rights Testing Threads")),
     tests(
         "Command/CarrelPlayerTests",
         ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]

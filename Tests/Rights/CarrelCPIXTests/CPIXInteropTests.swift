@@ -57,6 +57,8 @@ struct `Other programs` {
         var document = CPIXSamples.full
         // it knows no system that is not registered
         document.systems = []
+        // nor a period with both an index and times
+        (document.periods[0].start, document.periods[0].end) = (nil, nil)
         let output = try await checkProcess([python, "-c", Self.reader], input: document.write(as: .v23))
         let keys = zip(CPIXSamples.ids, CPIXSamples.secrets).map { "key \($0.uuid) \(CPIXSamples.hex($1) ?? "") cbcs" }
         let expected =
