@@ -21,7 +21,7 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelKeyExchange", "CarrelLicensing", "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
     "CarrelServer", "CarrelRestoring",
@@ -203,6 +203,7 @@ let vaultsTargets: [Target] = [
 let rightsTargets: [Target] = [
     library("Rights/CarrelReceipts", bytes: true, carrel("Bytes Crypto JOSE JSON")),
     library("Rights/CarrelRights", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Vault")),
+    library("Rights/CarrelCPIX", bytes: true, carrel("Bytes Crypto MP4 Rights XML")),
     library("Rights/CarrelSubscription", bytes: true, carrel("Bytes XML")),
     library("Rights/CarrelTokens", bytes: true, carrel("Bytes Crypto HTTP JOSE JSON Rights XML")),
     library("Rights/CarrelUpstream", bytes: true, carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Subscription Threads")),
@@ -290,6 +291,8 @@ let serverTargets: [Target] = [
         over: "Home WebAPI Audit Accounts Catalog Authority",
         "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
     ),
+    // keys for packagers: CPIX, SPEKE
+    server("KeyExchange", over: "Home WebAPI Audit Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
     // tokens, licenses
     server(
         "Licensing",
@@ -349,7 +352,7 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys Licensing "
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys KeyExchange Licensing "
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
@@ -393,7 +396,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -453,6 +456,7 @@ let testTargets: [Target] = [
             + carrel("Bytes Crypto JSON Player Testing Threads Vault VaultPKCS11 VaultSecretService VaultTPM")
     ),
 
+    tests("Rights/CarrelCPIXTests", carrel("Bytes CPIX Crypto JSON MP4 Rights Testing XML")),
     tests("Rights/CarrelReceiptsTests", carrel("Bytes Crypto JSON Receipts Testing")),
     tests("Rights/CarrelRightsTests", carrel("Bytes Crypto HTTP JOSE JSON Rights Testing Vault")),
     tests("Rights/CarrelSubscriptionTests", carrel("Bytes Subscription Testing XML")),
@@ -502,7 +506,7 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Home", "Administration Postgres"),
@@ -516,6 +520,7 @@ let testTargets: [Target] = [
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
     serverTests("ContentKeys", "Licensing Rights Tokens"),
+    serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
     serverTests(
         "Licensing",
         "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
@@ -536,7 +541,7 @@ let testTargets: [Target] = [
     serverTests("Website", "Entitlements PasswordHash XML"),
     serverTests(
         "Server",
-        "Administration Feeds HTTPServer Licensing Listening Metrics PasswordHash Postgres Restoring SignOn Streaming Website"
+        "Administration Feeds HTTPServer KeyExchange Licensing Listening Metrics PasswordHash Postgres Restoring SignOn Streaming Website"
     ),
     serverTests("Restoring", "Authority ContentKeys Entitlements Licensing PasswordHash Restoring"),
 
@@ -566,7 +571,7 @@ let testTargets: [Target] = [
             + wholeServer
     ),
 
-    tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),
+    tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes CPIX Crypto JSON Rights Testing Threads")),
     tests(
         "Command/CarrelPlayerTests",
         ["PlayerProgram", "ProtectedPublications", "ReaderProgram", "carrel"]
@@ -618,6 +623,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + wholeServer),
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
+        fuzz("CPIXFuzz", carrel("Bytes CPIX")),
+        fuzz("SPEKEFuzz", carrel("Bytes CPIX Crypto Rights")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
         fuzz("EPUBFuzz", carrel("Bytes Ingest Works Zlib")),
@@ -689,8 +696,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
-        .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite"], path: "Benchmarks/RightsBench/C"),
-        benchmark("RightsBench", ["CRightsLoops"] + carrel("HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
+        .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite", "CXML"], path: "Benchmarks/RightsBench/C"),
+        benchmark("RightsBench", ["CRightsLoops"] + carrel("CPIX HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]

@@ -34,3 +34,12 @@ func report(_ name: String, times: Int, ours: () async throws -> Void, floor: ()
         "\(rounded(mine.sorted()[rounds / 2])) µs, C \(rounded(theirs.sorted()[rounds / 2])) µs"
     )
 }
+
+/// The bytes of a file; nil if it cannot be read.
+func bytes(at path: String) -> [UInt8]? {
+    guard let stream = unsafe fopen(path, "rbe") else { return nil }
+    defer { unsafe fclose(stream) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe fread(&bytes, 1, bytes.count, stream)
+    return Array(bytes.prefix(count))
+}

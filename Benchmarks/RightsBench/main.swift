@@ -9,6 +9,9 @@ let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
 case ("messages", 1): try await measureMessages()
 case ("device", 2): try await Device(folder: arguments[1]).measure()
+case ("cpix", 3):
+    guard let certificate = bytes(at: arguments[1]), let key = bytes(at: arguments[2]) else { exit(66) }
+    try await measureDocuments(certificate: certificate, key: key)
 case ("find", 2): try await Device(folder: arguments[1]).find()
 case ("prepare", 4...5):
     try await prepareRequests(
@@ -21,7 +24,7 @@ case ("insert", 3): print(insertRate(arguments[1], seconds: Double(arguments[2])
 case ("issue", 2): try await printIssueRate(seconds: Double(arguments[1]) ?? 0)
 default:
     print(
-        "usage: RightsBench messages | device FOLDER | find FOLDER | prepare HOME FILE COUNT [DATABASE] | insert FILE SECONDS | issue SECONDS"
+        "usage: RightsBench messages | cpix CERTIFICATE KEY | device FOLDER | find FOLDER | prepare HOME FILE COUNT [DATABASE] | insert FILE SECONDS | issue SECONDS"
     )
     exit(64)
 }

@@ -12,11 +12,14 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <string.h>
 #include <time.h>
 
 // A parameter points at its name for as long as it lives, and Swift would hand over a name that dies with the call.
@@ -27,6 +30,10 @@ static inline OSSL_PARAM copenssl_digest_sha256(void) {
 
 static inline OSSL_PARAM copenssl_digest_sha1(void) {
     return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA1", 0);
+}
+
+static inline OSSL_PARAM copenssl_digest_sha512(void) {
+    return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA512", 0);
 }
 
 static inline OSSL_PARAM copenssl_kdf_key(const void *_Nullable bytes, size_t count) {
@@ -175,6 +182,49 @@ static inline int copenssl_list_address(
 
 static inline void copenssl_list_addresses_free(void *_Nullable owner) {
     CRL_DIST_POINTS_free((STACK_OF(DIST_POINT) *)owner);
+}
+
+/// The password of a file, for the library's reader of PEM; -1 if there is none, so that the library never prompts on the terminal.
+static inline int copenssl_password(char *_Nonnull out, int room, int writes, void *_Nullable context) {
+    const char *password = context;
+    (void)writes;
+    if (password == NULL || strlen(password) > (size_t)room) return -1;
+    memcpy(out, password, strlen(password));
+    return (int)strlen(password);
+}
+
+/// The private key in a PEM file; the password ends with a NUL.
+static inline EVP_PKEY *_Nullable copenssl_pem_private_key(const void *_Nonnull bytes, int count, const char *_Nullable password) {
+    BIO *memory = BIO_new_mem_buf(bytes, count);
+    if (memory == NULL) return NULL;
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(memory, NULL, copenssl_password, (void *)password);
+    BIO_free(memory);
+    return key;
+}
+
+/// The private key in a PKCS#12 file, whose password, which ends with a NUL, also authenticates the file.
+static inline EVP_PKEY *_Nullable copenssl_pkcs12_private_key(const unsigned char *_Nonnull bytes, long count, const char *_Nonnull password) {
+    const unsigned char *cursor = bytes;
+    PKCS12 *file = d2i_PKCS12(NULL, &cursor, count);
+    if (file == NULL) return NULL;
+    EVP_PKEY *key = NULL;
+    X509 *certificate = NULL;
+    if (cursor == bytes + count) PKCS12_parse(file, password, &key, &certificate, NULL);
+    X509_free(certificate);
+    PKCS12_free(file);
+    return key;
+}
+
+/// A context for RSAES-OAEP with SHA-1 and MGF1-SHA-1 (`rsa-oaep-mgf1p`); NULL if the key is not RSA.
+static inline EVP_PKEY_CTX *_Nullable copenssl_oaep(EVP_PKEY *_Nonnull key, int encrypts) {
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new(key, NULL);
+    if (context == NULL) return NULL;
+    if ((encrypts ? EVP_PKEY_encrypt_init(context) : EVP_PKEY_decrypt_init(context)) == 1
+        && EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_OAEP_PADDING) == 1 && EVP_PKEY_CTX_set_rsa_oaep_md(context, EVP_sha1()) == 1
+        && EVP_PKEY_CTX_set_rsa_mgf1_md(context, EVP_sha1()) == 1)
+        return context;
+    EVP_PKEY_CTX_free(context);
+    return NULL;
 }
 
 /// The bytes written into memory; the pointer is valid until the next write.

@@ -33,4 +33,28 @@ package enum XMLEncryption {
             return Secret(copying: bytes.extracting(first: bytes.byteCount - count))
         }
     }
+
+    /// Encrypts a short value, such as a key, with padding that repeats its length (RFC 5652 §6.3).
+    ///
+    /// - Parameters:
+    ///   - value: the plain text, at most 65,535 bytes.
+    ///   - key: 32 bytes.
+    ///   - iv: 16 bytes, random for each value.
+    /// - Returns: the initialization vector, then whole blocks.
+    /// - Throws: `crypto.key-length`, `crypto.iv-length`, `crypto.length`.
+    package static func encrypt(_ value: Secret, key: Secret, iv: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard key.count == 32 else { throw CryptoError(.keyLength, "the key has 32 bytes") }
+        guard value.count < 65_536 else { throw CryptoError(.length, "the value is too long") }
+        let padding = 16 - value.count % 16
+        let padded = Secret.joined([value, Secret([UInt8](repeating: UInt8(padding), count: padding))])
+        var context = try CipherContext(cbcKey: key, iv: iv, encrypt: true)
+        context.leavePadding()
+        let cipher = padded.withBytes { padded in
+            unsafe [UInt8](unsafeUninitializedCapacity: padded.byteCount) { out, filled in
+                filled = unsafe context.transform(padded, into: out.baseAddress) ?? 0
+            }
+        }
+        guard cipher.count == padded.count else { throw CryptoError(.refused, "the cipher failed") }
+        return iv + cipher
+    }
 }

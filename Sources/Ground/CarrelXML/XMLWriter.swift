@@ -106,6 +106,32 @@ package struct XMLWriter: Sendable {
         return bytes
     }
 
+    // MARK: Elements of trees
+
+    mutating func startTag(_ name: String) {
+        closeTag()
+        bytes.append(UInt8(ascii: "<"))
+        bytes += name.utf8
+    }
+
+    mutating func attribute(_ name: String, _ value: String) {
+        bytes.append(UInt8(ascii: " "))
+        bytes += name.utf8
+        bytes += "=\"".utf8
+        escape(value, inAttribute: true)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func endStartTag() { bytes.append(UInt8(ascii: ">")) }
+
+    mutating func endEmptyTag() { bytes += "/>".utf8 }
+
+    mutating func endTag(_ name: String) {
+        bytes += "</".utf8
+        bytes += name.utf8
+        bytes.append(UInt8(ascii: ">"))
+    }
+
     private mutating func closeTag() {
         guard isInTag else { return }
         bytes.append(UInt8(ascii: ">"))

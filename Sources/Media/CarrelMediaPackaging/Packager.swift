@@ -15,6 +15,8 @@ import CarrelMP4
 package struct Packager {
     private let options: PackagingOptions
     private let tracks: [PackagedTrack]
+    /// The keys of each track, in order of rotation; none for a track that stays clear.
+    private let keys: [[PackagingKey]]
     private let texts: [PackagingText]
     private let plan: SegmentPlan
     /// The audio tracks that are left out, because another file has the same audio.
@@ -42,12 +44,14 @@ package struct Packager {
         }
         guard !tracks.isEmpty else { throw MediaError(.unsupported, "there is neither picture nor sound to package") }
         let audio = SharedAudio(tracks.filter { $0.kind == .audio })
-        self.warnings = warnings + audio.warnings
+        warnings += audio.warnings
         self.tracks = tracks.filter { $0.kind == .video } + audio.tracks
-        for kind in [PackagedTrack.Kind.video, .audio] where options.scheme != nil || options.transport != nil {
-            guard self.tracks.contains(where: { $0.kind == kind }), options.keys(of: kind).isEmpty else { continue }
-            throw MediaError(.missingKey, "no key is given for \(kind.rawValue)")
+        keys = try self.tracks.map(options.keys)
+        for (track, keys) in zip(self.tracks, keys) where keys.isEmpty && (options.scheme != nil || options.transport != nil) {
+            guard options.keyChoice != nil else { throw MediaError(.missingKey, "no key is given for \(track.kind.rawValue)") }
+            warnings.append("\(PackagingTrack(track).name) stays clear: no usage rule names a key for it")
         }
+        self.warnings = warnings
         plan = try SegmentPlan(self.tracks, target: options.segmentDuration * 1000)
         // the count of an index has 16 bits (ISO/IEC 14496-12 §8.16.3)
         guard options.layout == .segments || plan.cuts.count <= SegmentIndexBox.limit else {
@@ -81,7 +85,7 @@ package struct Packager {
         var renditions: [PackagedRendition] = []
         var done: Int64 = 0
         let all = byteCount
-        for track in tracks {
+        for (track, keys) in zip(tracks, keys) {
             let number = renditions.count { $0.track.kind == track.kind } + 1
             let name = "\(track.kind.rawValue)-\(number)"
             func advance(_ bytes: Int) throws {
@@ -90,10 +94,10 @@ package struct Packager {
             }
             do {
                 if options.isTransport {
-                    let writer = try TransportTrackPackager(track, name: name, plan, options, folder)
+                    let writer = try TransportTrackPackager(track, name: name, keys: keys, plan, options, folder)
                     renditions.append(try writer.write(vectors: &vectors, progress: advance))
                 } else {
-                    let writer = TrackPackager(track, name: name, plan, options, folder)
+                    let writer = TrackPackager(track, name: name, keys: keys, plan, options, folder)
                     renditions.append(try writer.write(vectors: &vectors, progress: advance))
                 }
             } catch {

@@ -14,6 +14,9 @@ struct ContentKeyRoutes: Sendable {
     let keys: ContentKeys
     let callers: RequestAuthenticator
 
+    /// Bytes of a content id, at most.
+    private static let contentLimit = 255
+
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/content-keys") { request, _ in
             try await callers.require(request, .manageKeys)
@@ -34,13 +37,21 @@ struct ContentKeyRoutes: Sendable {
         router.on(.put, "admin/v1/content-keys/{kid}") { request, parameters in
             let actor = try await callers.require(request, .issueTokens)
             let object = try await JSONBody.object(of: request, limit: 4096)
-            try object.allowOnly(["key", "owner"])
+            try object.allowOnly(["key", "owner", "content"])
             let id = try Self.keyID(parameters["kid"])
             let owner = try await owner(object.string("owner"), request)
+            let content = try object.string("content")
+            if let content {
+                // packagers get such a key
+                try await callers.require(request, .manageKeys)
+                guard 1...Self.contentLimit ~= content.utf8.count else {
+                    throw ServerError(.invalid, "content must have 1 to \(Self.contentLimit) bytes")
+                }
+            }
             guard let key = Hex.decode(try object.requiredString("key")), key.count == KeyID.byteCount else {
                 throw ServerError(.invalid, "key must have 32 hexadecimal digits")
             }
-            try await keys.add(id, Secret(key), owner: owner, by: actor)
+            try await keys.add(id, Secret(key), owner: owner, content: content, by: actor)
             return .empty(.noContent)
         }
         // a portal that may add keys must not delete another portal's

@@ -7,7 +7,7 @@ package import CarrelStore
 
 /// The SQL of content keys that do not belong to orders.
 package enum ContentKeyStore {
-    static let key = SQL("SELECT master_version, wrapped, owner FROM content_keys WHERE kid = $1")
+    static let key = SQL("SELECT master_version, wrapped, owner, content FROM content_keys WHERE kid = $1")
     static let insert = SQL(
         """
         INSERT INTO content_keys (kid, created_at, master_version, wrapped, owner, content) VALUES ($1, $2, $3, $4, $5, $6)
@@ -29,6 +29,8 @@ package enum ContentKeyStore {
     package enum Reach: Sendable {
         /// Keys without an owner.
         case unowned
+        /// Keys without an owner that were not created for a packager, who would know the key.
+        case title
         /// The keys of one portal, and keys without an owner.
         case portal(String)
         /// All keys, for grants of the operator.
@@ -37,9 +39,10 @@ package enum ContentKeyStore {
         /// The keys that a token of an issuer may name.
         package static func issuer(_ issuer: String?) -> Reach { issuer.map { .portal($0) } ?? .all }
 
-        fileprivate func includes(_ owner: String?) -> Bool {
+        fileprivate func includes(_ owner: String?, _ content: String?) -> Bool {
             switch self {
             case .unowned: owner == nil
+            case .title: owner == nil && content == nil
             case .portal(let id): owner == nil || owner == id
             case .all: true
             }
@@ -60,8 +63,19 @@ package enum ContentKeyStore {
 
     /// A key; nil without one within the reach.
     package static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)) else { return nil }
+        guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2), try row.textIfPresent(3))
+        else { return nil }
         return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
+    }
+
+    /// A key with the content id that it was created or imported for; nil without one.
+    static func keyAndContent(
+        _ id: KeyID,
+        in transaction: any Transaction
+    ) throws -> (key: MasterKeyring.Wrapped, owner: String?, content: String?)? {
+        guard let row = try transaction.row(key, [.text(id.hex)]) else { return nil }
+        let wrapped = MasterKeyring.Wrapped(masterVersion: try row.integer(0), bytes: try row.blob(1))
+        return (wrapped, try row.textIfPresent(2), try row.textIfPresent(3))
     }
 
     /// Adds a key unless its id exists. Whether it was added.

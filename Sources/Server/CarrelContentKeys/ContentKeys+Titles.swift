@@ -53,7 +53,7 @@ extension ContentKeys {
     package func titleKey(_ title: String, _ number: Int, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
         let id = TitleContent.keyID(ofTitle: title, number: number)
         guard try !RevokedRight.key.isRevoked(id.hex, in: transaction) else { return nil }
-        return try ContentKeyStore.key(id, of: .unowned, in: transaction)
+        return try ContentKeyStore.key(id, of: .title, in: transaction)
     }
 
     /// The keys of a title that can be used, the newest ``TitleContent/keyLimit``, in the order of their numbers.

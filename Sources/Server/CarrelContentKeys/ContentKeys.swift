@@ -42,25 +42,28 @@ package struct ContentKeys: Sendable {
     ///   - id: the key's id.
     ///   - key: 16 bytes.
     ///   - owner: the back-office key that may name it; nil for every portal. A key of a title of the catalog has no owner.
+    ///   - content: the content that packagers get the key for; nil if they do not get it. A key of a title has none.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or the id was revoked; `request.forbidden` for
-    ///   the key of a title with an owner; `request.not-found` for an unknown owner.
-    package func add(_ id: KeyID, _ key: Secret, owner: String?, by actor: AuditActor) async throws {
+    ///   the key of a title with an owner or a content; `request.not-found` for an unknown owner.
+    package func add(_ id: KeyID, _ key: Secret, owner: String?, content: String? = nil, by actor: AuditActor) async throws {
         let now = clock.now
         if let owner { try await requirePortal(owner, id) }
+        if content != nil { try await requireNoTitle([id]) }
         let wrapped = try master.current.wrap(key)
         let master = master
         try await database.write { transaction in
             guard try !RevokedRight.key.isRevoked(id.hex, in: transaction) else {
-                throw ServerError(
-                    .conflict,
-                    "the id of the key was revoked: give the content a key with another id",
-                    conflictingID: id.hex
-                )
+                throw Self.revoked(id)
             }
-            if try ContentKeyStore.insert(id, wrapped, owner: owner, content: nil, at: now, in: transaction) {
+            if try ContentKeyStore.insert(id, wrapped, owner: owner, content: content, at: now, in: transaction) {
                 try AuditStore.append(
-                    actor.entry("content-key.add", on: id.hex, at: now, reason: owner.map { "owner \($0)" } ?? ""),
+                    actor.entry(
+                        content == nil ? "content-key.add" : "content-key.import",
+                        on: id.hex,
+                        at: now,
+                        reason: owner.map { "owner \($0)" } ?? ""
+                    ),
                     in: transaction
                 )
                 return
@@ -68,6 +71,9 @@ package struct ContentKeys: Sendable {
             let reach: ContentKeyStore.Reach = .issuer(owner)
             guard let known = try ContentKeyStore.key(id, of: reach, in: transaction), try master.unwrap(known) == key else {
                 throw ServerError(.conflict, "another key has this id", conflictingID: id.hex)
+            }
+            guard try content == nil || ContentKeyStore.keyAndContent(id, in: transaction)?.content == content else {
+                throw ServerError(.conflict, "the key is there for another content", conflictingID: id.hex)
             }
         }
     }
@@ -81,7 +87,7 @@ package struct ContentKeys: Sendable {
     }
 
     /// A license of a title takes no key with an owner, so that a title of the last minute is not at risk.
-    private func titleKeys() async throws -> Set<KeyID> {
+    func titleKeys() async throws -> Set<KeyID> {
         let (now, found) = (clock.now, titles.find(0, at: clock.now))
         if let known = found.value, found.isFresh { return known }
         let (ids, numbers) = try await database.search {
@@ -145,6 +151,10 @@ package struct ContentKeys: Sendable {
             if isRevoked { try RevokedRight.key.revoke(id.hex, until: nil, byStaff: true, at: now, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
+    }
+
+    static func revoked(_ id: KeyID) -> ServerError {
+        ServerError(.conflict, "the id of the key was revoked: give the content a key with another id", conflictingID: id.hex)
     }
 
     private static let unknown = ServerError(.notFound, "the key store has no such key")

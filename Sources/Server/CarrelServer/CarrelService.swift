@@ -14,6 +14,7 @@ package import CarrelEntitlements
 import CarrelFeeds
 package import CarrelHTTP
 package import CarrelHome
+import CarrelKeyExchange
 package import CarrelLicensing
 package import CarrelListening
 package import CarrelMetrics
@@ -136,6 +137,12 @@ package final class CarrelService: Sendable {
         let contentKeys = ContentKeysCapability(context, accounts)
         let keys = contentKeys.keys
         catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
+        let exchange = KeyExchangeCapability(
+            contentKeys.keys,
+            accounts,
+            publicURL: settings.stream.publicURL,
+            version: settings.version
+        )
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -183,7 +190,7 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, contentKeys, licensing, sources, signOn, streaming,
+            audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, sources, signOn, streaming,
             listening,
             delivery, feeds,
         ].filter { !isLeftOut($0) }
@@ -245,7 +252,7 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, ContentKeysCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
+        AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
         SignOnCapability.self,
         StreamingCapability.self,
         ListeningCapability.self,

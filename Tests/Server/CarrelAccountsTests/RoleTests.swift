@@ -20,7 +20,7 @@ struct `Roles` {
         (.changeHoldings, "oasS-"), (.personalData, "oa---"), (.readOrders, "oasS-"),
         (.changeOrders, "oasS-"), (.issueTokens, "oa-S-"), (.manageLicenses, "oasS-"), (.readCatalog, "oasS-"),
         (.changeCatalog, "oa---"), (.readAudit, "oa---"), (.readHealth, "oasS-"), (.runCannedUsers, "oas--"),
-        (.rotateKeys, "oa---"), (.manageKeys, "oa---"), (.manageStaff, "o----"),
+        (.rotateKeys, "oa---"), (.manageKeys, "oa---"), (.manageStaff, "o----"), (.exchangeKeys, "-----"),
     ]
     private static let order: [Role] = [.owner, .admin, .support, .service, .reader]
 
@@ -32,8 +32,9 @@ struct `Roles` {
 
     @Test func `are all listed in the table`() {
         #expect(Set(Self.table.map(\.permission)) == Set(Permission.allCases))
-        #expect(Set(Self.order) == Set(Role.allCases).subtracting([.portal]))
+        #expect(Set(Self.order) == Set(Role.allCases).subtracting([.portal, .packager]))
         #expect(Role.portal.permissions == [.issueTokens])
+        #expect(Role.packager.permissions == [.exchangeKeys])
     }
 
     @Test func `have accurate documentation`() async throws {

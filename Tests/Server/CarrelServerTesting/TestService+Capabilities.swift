@@ -10,6 +10,7 @@ import CarrelEditionDelivery
 import CarrelEntitlementSources
 import CarrelEntitlements
 import CarrelFeeds
+import CarrelKeyExchange
 import CarrelLicensing
 import CarrelListening
 import CarrelOrders
@@ -40,6 +41,7 @@ extension TestService {
         package static let entitlements = over(.catalog, EntitlementsCapability.self)
         package static let authority = over(.accounts, AuthorityCapability.self)
         package static let contentKeys = over([.catalog, .authority], ContentKeysCapability.self)
+        package static let keyExchange = over(.contentKeys, KeyExchangeCapability.self)
         package static let licensing = over([.orders, .contentKeys], LicensingCapability.self)
         package static let entitlementSources = over(.entitlements, EntitlementSourcesCapability.self)
         package static let signOn = over(.entitlements, SignOnCapability.self)
@@ -51,7 +53,7 @@ extension TestService {
         package static let website = over([.listening, .editionDelivery, .authority, .administration], WebsiteCapability.self)
 
         /// The whole service.
-        package static let all: Capabilities = [.website, .licensing, .signOn, .feeds]
+        package static let all: Capabilities = [.website, .keyExchange, .licensing, .signOn, .feeds]
 
         /// Whether a capability is left out.
         func leavesOut(_ capability: any Capability) -> Bool {

@@ -6,6 +6,7 @@ import CarrelBytes
 import CarrelFeeds
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelKeyExchange
 import CarrelLicensing
 import CarrelListening
 import CarrelMetrics
@@ -91,6 +92,7 @@ struct `A capability` {
         (FeedsCapability.self, .get, "/opds/v1"), (WebsiteCapability.self, .get, "/sign-in"),
         (ListeningCapability.self, .get, "/admin/v1/accounts/x/history"),
         (StreamingCapability.self, .get, "/v1/stream/hls/x/playlist.m3u8"), (LicensingCapability.self, .get, "/v1/licenses"),
+        (KeyExchangeCapability.self, .get, "/v1/cpix/heartbeat"),
     ]
 
     @Test(arguments: leaves.indices)

@@ -22,10 +22,11 @@ struct KeyCreate: HomeCommand {
     static let examples = [
         Example("carrel key create --role service --name shop", "Creates a key that may place orders."),
         Example("carrel key create --role portal --name films", "Creates a key that may ask for tokens, and nothing else."),
+        Example("carrel key create --role packager --name encoder", "Creates a key that may get content keys, and nothing else."),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.role, "--role", help: "service for orders, portal for tokens alone, admin for the catalog too."),
+            .option(\.role, "--role", help: "service for orders, portal for tokens alone, packager for content keys alone, admin for the catalog too."),
             .option(\.label, "--name", value: "name", help: "A label; default: the role's name."),
         ] + Parameter.group(\.options)
 

@@ -17,6 +17,7 @@ struct DecryptCommand: Command {
     var isForced = false
     var servers = StreamOptions()
     var keys = KeyOptions<GivenKeys>()
+    var cpix = CPIXOptions()
     var output = OutputOptions()
 
     static let name = "decrypt"
@@ -65,10 +66,11 @@ struct DecryptCommand: Command {
                 help: "Write nothing unless the clear media show every key to be right."
             ),
             .option(\.object, "--object", value: "number", help: "Which object of a DCF with several, from 1."),
-        ] + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.output)
+        ] + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.cpix) + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
-        let keys = try keys.keys()
+        var keys = try keys.keys()
+        if let document = try cpix.document(console) { try keys.add(document, from: cpix.path ?? "") }
         let isStandardOutput = OutputFile.isStandardOutput(outputPath)
         if output.json, isStandardOutput {
             throw UsageError(.contradiction, "--json and the clear media cannot both go to standard output")

@@ -25,6 +25,7 @@ struct PackageCommand: Command {
     var outputPath = ""
     var scheme = PackageProtection.none
     var keys = KeyOptions<PackagingKeys>()
+    var cpix = CPIXOptions()
     var segmentDuration = Duration.seconds(4)
     var isSingleFile = false
     var isTransport = false
@@ -63,6 +64,10 @@ struct PackageCommand: Command {
         Example(
             "carrel package film.mp4 -o film --scheme aes-128 --keys keys.txt --key-uri https://example.com/keys/{kid}",
             "Writes transport streams with AES-128 for HLS."
+        ),
+        Example(
+            "carrel package film.mp4 -o film --scheme cbcs --cpix keys.xml --recipient packager.pem",
+            "Takes the key of each track by the usage rules of a CPIX document."
         ),
     ]
     static let parameters: [Parameter<Self>] =
@@ -121,7 +126,7 @@ struct PackageCommand: Command {
             ),
             .flag(\.isAligned, "--align", help: "Encode pictures again with ffmpeg, so that all files are cut alike."),
             .option(\.thumbnails, "--thumbnails", value: "interval", help: "Draw a thumbnail at every interval; 0 = none."),
-        ] + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.output)
+        ] + Parameter.group(\.servers) + Parameter.group(\.keys) + Parameter.group(\.cpix) + Parameter.group(\.output)
 
     func validate() throws(UsageError) {
         guard (.milliseconds(500)...(.seconds(60))).contains(segmentDuration) else {
@@ -157,13 +162,14 @@ struct PackageCommand: Command {
             }
     }
 
-    private func options(_ keys: PackagingKeys) -> PackagingOptions {
+    private func options(_ keys: PackagingKeys, _ choice: CPIXKeyChoice?) -> PackagingOptions {
         var options = PackagingOptions()
         options.scheme = scheme.common
         options.transport = scheme.transport
         options.isTransport = isTransport || scheme.transport != nil
         options.videoKeys = keys.video
         options.audioKeys = keys.audio
+        if let choice { options.keyChoice = { try choice.key(of: $0) } }
         options.segmentDuration = segmentDuration.wholeMilliseconds
         options.layout = isSingleFile ? .ranges : .segments
         options.clearLead = clearLead.wholeMilliseconds
@@ -176,19 +182,26 @@ struct PackageCommand: Command {
 
     func run(_ console: Console) async throws {
         let keys = try keys.keys()
+        let document = try cpix.document(console)
         if scheme == .none, !keys.isEmpty { throw UsageError(.contradiction, "--key needs --scheme") }
+        if scheme == .none, document != nil { throw UsageError(.contradiction, "--cpix needs --scheme") }
+        if document != nil, !keys.isEmpty { throw UsageError(.contradiction, "--cpix and --key exclude each other") }
+        if document != nil, rotation > 0 {
+            throw UsageError(.contradiction, "--rotate takes the keys of --key: the rules of a document name one key for each track")
+        }
+        let choice = try document.map { try CPIXKeyChoice($0, from: cpix.path ?? "", scheme: scheme) }
         if rotation == 0, max(keys.video.count, keys.audio.count) > 1 {
             throw UsageError(.contradiction, "several keys of a type take turns: --rotate tells after how many segments")
         }
-        if scheme != .none, keys.isEmpty {
+        if scheme != .none, keys.isEmpty, choice == nil {
             throw MediaError(.missingKey, "--scheme \(scheme.rawValue) encrypts, and no key is given")
         }
         // all of it blocks: reading, encrypting, ffmpeg
         let unfinished = UnfinishedOutput()
         do {
             try await BlockingExecutor(name: "package", count: 1).run {
-                if scheme == .dcf { return try packageDCF(keys, unfinished, console) }
-                try await package(keys, unfinished, console)
+                if scheme == .dcf { return try packageDCF(keys, choice, unfinished, console) }
+                try await package(keys, choice, unfinished, console)
             }
         } catch {
             await unfinished.finish()
@@ -197,8 +210,13 @@ struct PackageCommand: Command {
         await unfinished.finish()
     }
 
-    private func package(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) async throws {
-        let (path, options) = (outputPath, options(keys))
+    private func package(
+        _ keys: PackagingKeys,
+        _ choice: CPIXKeyChoice?,
+        _ unfinished: UnfinishedOutput,
+        _ console: Console
+    ) async throws {
+        let (path, options) = (outputPath, options(keys, choice))
         let folder = try PackageFolder(path, replaces: isForced)
         unfinished.add(folder.hidden)
         let alignment = isAligned ? segmentDuration.wholeMilliseconds : nil
@@ -222,8 +240,13 @@ struct PackageCommand: Command {
     }
 
     /// Packages each file as a separate DCF.
-    private func packageDCF(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) throws {
-        guard let key = keys.video.first ?? keys.audio.first else {
+    private func packageDCF(
+        _ keys: PackagingKeys,
+        _ choice: CPIXKeyChoice?,
+        _ unfinished: UnfinishedOutput,
+        _ console: Console
+    ) throws {
+        guard let key = try keys.video.first ?? keys.audio.first ?? choice?.keyOfFile("a whole file") else {
             throw MediaError(.missingKey, "--scheme dcf encrypts, and no key is given")
         }
         var names: [String: String] = [:]

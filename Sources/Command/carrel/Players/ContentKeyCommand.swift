@@ -6,8 +6,10 @@ import CarrelJSON
 
 struct ContentKeyCommand: Command {
     static let name = "content-key"
-    static let abstract = "The key store: keys of content for which portals send no key."
-    static let subcommands: [any Command.Type] = [ContentKeyList.self, ContentKeyAdd.self, ContentKeyRemove.self]
+    static let abstract = "The key store: keys of content for packagers, and for which portals send no key."
+    static let subcommands: [any Command.Type] = [
+        ContentKeyList.self, ContentKeyAdd.self, ContentKeyImport.self, ContentKeyRemove.self,
+    ]
 }
 
 struct ContentKeyAdd: HomeCommand {
@@ -49,7 +51,7 @@ struct ContentKeyList: ListCommand {
     static let abstract = "List the ids of the keys in the key store; the keys are never shown."
 
     static let rows = "keys"
-    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "CONTENT": "content", "OWNER": "owner"]
+    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "OWNER": "owner", "CONTENT": .shrinking("content")]
 
     func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/content-keys", Self.rows) }
 }

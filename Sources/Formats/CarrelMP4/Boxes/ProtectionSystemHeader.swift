@@ -72,10 +72,15 @@ package struct ProtectionSystemHeader: Sendable, Hashable {
         0xe2, 0x71, 0x9d, 0x58, 0xa9, 0x85, 0xb3, 0xc9, 0x78, 0x1a, 0xb0, 0x30, 0xaf, 0x78, 0xd3, 0x0e,
     ]
 
+    /// Carrel's own licenses, which have the keys that the header names.
+    package static let carrel: [UInt8] = [
+        0xe5, 0xa7, 0xc0, 0xa4, 0xb9, 0x2b, 0x45, 0x39, 0x85, 0xd1, 0x77, 0xcd, 0xfa, 0x93, 0x39, 0xb7,
+    ]
+
     private static let names = [
         "1077efecc0b24d02ace33c1e52e2fb4b": "Common", "e2719d58a985b3c9781ab030af78d30e": "ClearKey",
         "9a04f07998404286ab92e65be0885f95": "PlayReady", "edef8ba979d64acea3c827dcd51d21ed": "Widevine",
         "69f908af481646ea910ccd5dcccb0a3a": "Marlin", "94ce86fb07ff4f43adb893d2fa968ca2": "FairPlay",
-        "f239e769efa348509c16a903c6932efb": "Primetime",
+        "f239e769efa348509c16a903c6932efb": "Primetime", "e5a7c0a4b92b453985d177cdfa9339b7": "Carrel",
     ]
 }

@@ -36,11 +36,18 @@ final class TrackPackager: SegmentedTrack {
     /// Half a second: fragments of pictures that are sync samples one and all are not shorter.
     private static let shortest = 2
 
-    init(_ track: PackagedTrack, name: String, _ plan: SegmentPlan, _ options: PackagingOptions, _ folder: PackageFolder) {
+    init(
+        _ track: PackagedTrack,
+        name: String,
+        keys: [PackagingKey],
+        _ plan: SegmentPlan,
+        _ options: PackagingOptions,
+        _ folder: PackageFolder
+    ) {
         self.track = track
         self.options = options
         self.folder = folder
-        keys = options.keys(of: track.kind)
+        self.keys = keys
         cuts = plan.cuts(of: track)
         self.plan = plan
         origin = plan.origin(of: track)

@@ -24,6 +24,8 @@ package struct PackagingOptions: Sendable {
     package var videoKeys: [PackagingKey] = []
     /// The audio keys, in order of rotation.
     package var audioKeys: [PackagingKey] = []
+    /// Chooses the key of each track in place of ``videoKeys`` and ``audioKeys``; nil leaves a track clear.
+    package var keyChoice: (@Sendable (PackagingTrack) throws -> PackagingKey?)?
     /// The target duration of segments, in milliseconds.
     package var segmentDuration: Int64 = 4000
     /// The files of segments.
@@ -46,9 +48,10 @@ package struct PackagingOptions: Sendable {
     var hasPlaylists: Bool { scheme == nil || scheme == .cenc || scheme == .cbcs }
 
     /// The keys of a track; empty if it stays clear.
-    func keys(of kind: PackagedTrack.Kind) -> [PackagingKey] {
+    func keys(of track: PackagedTrack) throws -> [PackagingKey] {
         guard scheme != nil || transport != nil else { return [] }
-        switch kind {
+        if let keyChoice { return try [keyChoice(PackagingTrack(track))].compactMap(\.self) }
+        switch track.kind {
         case .video: return videoKeys
         case .audio: return audioKeys
         case .text: return []

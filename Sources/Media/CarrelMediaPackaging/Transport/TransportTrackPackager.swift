@@ -45,12 +45,19 @@ final class TransportTrackPackager: SegmentedTrack {
         init(_ value: consuming Value) { self.value = value }
     }
 
-    init(_ track: PackagedTrack, name: String, _ plan: SegmentPlan, _ options: PackagingOptions, _ folder: PackageFolder) throws {
+    init(
+        _ track: PackagedTrack,
+        name: String,
+        keys: [PackagingKey],
+        _ plan: SegmentPlan,
+        _ options: PackagingOptions,
+        _ folder: PackageFolder
+    ) throws {
         self.track = track
         self.options = options
         self.folder = folder
         scheme = options.transport
-        keys = options.keys(of: track.kind)
+        self.keys = keys
         cuts = plan.cuts(of: track)
         self.plan = plan
         rendition = PackagedRendition(track: track, name: name, layout: .segments, scheme: nil)

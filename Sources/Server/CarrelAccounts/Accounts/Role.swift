@@ -14,12 +14,15 @@ package enum Role: String, Sendable, CaseIterable {
     case service
     /// Its own tokens and content keys: the role of back-office keys of portals.
     case portal
+    /// Keys of the contents that it packages: the role of back-office keys of packagers and encoders.
+    case packager
 
     /// The role's permissions.
     package var permissions: Set<Permission> {
         switch self {
-        case .owner: Set(Permission.allCases)
-        case .admin: Set(Permission.allCases).subtracting([.manageStaff])
+        // keys come out for packagers alone
+        case .owner: Set(Permission.allCases).subtracting([.exchangeKeys])
+        case .admin: Set(Permission.allCases).subtracting([.manageStaff, .exchangeKeys])
         case .support:
             [
                 .readAccounts, .changeAccounts, .readPlans, .changeHoldings, .readOrders, .changeOrders, .readCatalog,
@@ -31,6 +34,7 @@ package enum Role: String, Sendable, CaseIterable {
                 .readCatalog, .readHealth, .issueTokens, .manageLicenses,
             ]
         case .portal: [.issueTokens]
+        case .packager: [.exchangeKeys]
         case .reader: []
         }
     }
@@ -41,7 +45,7 @@ package enum Role: String, Sendable, CaseIterable {
     package var isStaff: Bool { self == .owner || self == .admin || self == .support }
 
     /// Whether a back-office key can have this role; keys never manage staff.
-    package var isForKeys: Bool { self == .service || self == .admin || self == .portal }
+    package var isForKeys: Bool { self == .service || self == .admin || self == .portal || self == .packager }
 }
 
 /// A permission of the service. ``Role/permissions`` lists the permissions of each role.
@@ -62,6 +66,8 @@ package enum Permission: String, Sendable, CaseIterable {
     case issueTokens = "tokens.issue"
     /// See and revoke licenses.
     case manageLicenses = "licenses.manage"
+    /// Get content keys, and create them.
+    case exchangeKeys = "content-keys.exchange"
     case readCatalog = "catalog.read"
     case changeCatalog = "catalog.change"
     case readAudit = "audit.read"

@@ -106,6 +106,39 @@ package struct RequestAuthenticator: Sendable {
         return AuditActor(caller.id, requestID: request.id)
     }
 
+    /// Refuses a request without a back-office key that has the permission. Over an unencrypted connection, and for staff and the
+    /// operator, it is refused too: for calls that return secrets.
+    ///
+    /// - Parameters:
+    ///   - request: the request, with the key as a bearer token, or in Basic credentials: the key's id, and the key.
+    ///   - permission: the required permission.
+    /// - Returns: the actor for the audit log.
+    /// - Throws: 401 `request.unauthenticated`, 403 `request.forbidden`, 403 `request.tls`.
+    package func requireKey(_ request: HTTPRequest, _ permission: Permission) async throws -> AuditActor {
+        guard isConfidential(request) else {
+            throw RuleError(.forbidden, "request.tls", "this call returns keys: send it over TLS, or on the server's own machine")
+        }
+        var key: ServiceKey?
+        if let (id, text) = request.basicCredentials {
+            key = try await accounts.serviceKey(ofToken: text)
+            if key?.id != id { key = nil }
+        } else if let text = request.bearerToken {
+            key = try await accounts.serviceKey(ofToken: text)
+        }
+        guard let key else {
+            throw HTTPError(
+                .unauthorized,
+                "request.unauthenticated",
+                "this call needs a back-office key, as a bearer token or as the password of its id",
+                headers: ["WWW-Authenticate": "Basic realm=\"Carrel\", charset=\"UTF-8\""]
+            )
+        }
+        guard key.role.may(permission) else {
+            throw ServerError(.forbidden, "the role \(key.role.rawValue) does not allow this (\(permission.rawValue))")
+        }
+        return AuditActor(key.id, requestID: request.id)
+    }
+
     /// Refuses to change an account of staff unless the caller may appoint staff: a caller who sets a password can sign in with
     /// it.
     package func requireAuthority(_ request: HTTPRequest, over account: Account) async throws {

@@ -17,7 +17,7 @@ struct KeyRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["name", "role"])
             guard let role = Role(rawValue: try object.requiredString("role")) else {
-                throw ServerError(.invalid, "role must be \"service\" or \"admin\"")
+                throw ServerError(.invalid, "role must be \"service\", \"portal\", \"packager\" or \"admin\"")
             }
             let (key, text) = try await accounts.createServiceKey(
                 name: try object.string("name") ?? role.rawValue,

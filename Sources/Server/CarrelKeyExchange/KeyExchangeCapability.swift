@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import CarrelAccounts
+package import CarrelContentKeys
+package import CarrelHTTP
+import CarrelWebAPI
+
+/// Keys for packagers of other vendors, by CPIX and SPEKE. It has no tables: its keys are in the key store.
+package struct KeyExchangeCapability: Capability {
+    private let routes: KeyExchangeRoutes
+
+    /// - Parameters:
+    ///   - keys: the key store.
+    ///   - accounts: the back-office keys of packagers.
+    ///   - publicURL: the public URL of the server, without a slash at the end.
+    ///   - version: the version of the running program.
+    package init(_ keys: ContentKeys, _ accounts: AccountsCapability, publicURL: String?, version: String) {
+        routes = KeyExchangeRoutes(
+            exchange: KeyExchange(keys: keys, publicURL: publicURL),
+            callers: accounts.callers,
+            agent: version.isEmpty ? "Carrel" : "Carrel/\(version)"
+        )
+    }
+
+    package func addRoutes(to router: inout Router) { routes.add(to: &router) }
+}
