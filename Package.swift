@@ -180,6 +180,7 @@ let formatsTargets: [Target] = [
     library("Formats/CarrelArchive", bytes: true, ["CZip"] + carrel("Bytes Files")),
     library("Formats/CarrelAudio", bytes: true, ["CarrelBytes"]),
     library("Formats/CarrelDASH", bytes: true, carrel("Bytes XML")),
+    library("Formats/CarrelEME", bytes: true, carrel("Bytes Crypto JSON")),
     library("Formats/CarrelHLS", bytes: true, ["CarrelBytes"]),
     library("Formats/CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
     library("Formats/CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
@@ -212,7 +213,7 @@ let mediaTargets: [Target] = [
     library(
         "Media/CarrelMedia",
         bytes: true,
-        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video")
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF EME Files HLS JSON MP4 TS Threads Video")
     ),
     library("Media/CarrelFileSegments", bytes: true, carrel("Bytes Crypto MP4 Media TS Threads")),
     library("Media/CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
@@ -430,6 +431,7 @@ let testTargets: [Target] = [
     tests("Formats/CarrelAudioTests", carrel("Audio Bytes Testing")),
     tests("Formats/CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
     tests("Formats/CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
+    tests("Formats/CarrelEMETests", carrel("Bytes Crypto EME JSON Testing")),
     tests("Formats/CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
     tests("Formats/CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
     tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
@@ -601,6 +603,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("MP4Fuzz", carrel("Bytes MP4")),
         fuzz("CommonEncryptionFuzz", carrel("Bytes Crypto MP4 Media Threads")),
         fuzz("DCFFuzz", carrel("Bytes Crypto DCF MP4")),
+        fuzz("EMEFuzz", carrel("Bytes Crypto EME")),
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),
