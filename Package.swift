@@ -21,7 +21,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelClearKey",
+    "CarrelRelay", "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
     "CarrelServer",
@@ -297,6 +298,18 @@ let serverTargets: [Target] = [
         over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority ContentKeys",
         "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
     ),
+    // keys in the clear for stock players, and the license address that all players share
+    server(
+        "ClearKey",
+        over: "Home WebAPI Audit Throttling Accounts ContentKeys Licensing",
+        "Bytes Crypto EME HTTP Metrics Rights Tokens"
+    ),
+    // requests of other vendors' players, forwarded to the licensed servers
+    server(
+        "Relay",
+        over: "Home WebAPI Audit Throttling Accounts",
+        "Bytes Crypto HTTP HTTPClient JSON Metrics Rights Subscription Threads Tokens Upstream"
+    ),
     // other systems and app stores as sources
     server(
         "EntitlementSources",
@@ -350,7 +363,7 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys Licensing "
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys Licensing ClearKey Relay "
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
@@ -502,12 +515,13 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
     serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
-    serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML"),
+    serverTests("Licensing", "Authority HTTPServer JOSE Licensing Rights Tokens XML EME"),
+    serverTests("Relay", "Relay Rights Tokens"),
     serverTests("Authority", "Authority JOSE Rights Vault"),
     serverTests("Catalog", "Ingest Packager Works"),
     serverTests("Orders", "EditionDelivery Ingest Listening Streaming Website Works"),

@@ -81,7 +81,7 @@ package struct ContentKeys: Sendable {
     }
 
     /// A license of a title takes no key with an owner, so that a title of the last minute is not at risk.
-    private func titleKeys() async throws -> Set<KeyID> {
+    func titleKeys() async throws -> Set<KeyID> {
         let (now, found) = (clock.now, titles.find(0, at: clock.now))
         if let known = found.value, found.isFresh { return known }
         let ids = try await database.search { try TitleStore.allIDs(in: $0) }
@@ -145,5 +145,5 @@ package struct ContentKeys: Sendable {
         }
     }
 
-    private static let unknown = ServerError(.notFound, "the key store has no such key")
+    static let unknown = ServerError(.notFound, "the key store has no such key")
 }

@@ -5,6 +5,7 @@ import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelCatalog
+import CarrelClearKey
 import CarrelContentKeys
 import CarrelEditionDelivery
 import CarrelEntitlementSources
@@ -13,6 +14,7 @@ import CarrelFeeds
 import CarrelLicensing
 import CarrelListening
 import CarrelOrders
+import CarrelRelay
 import CarrelServer
 import CarrelSignOn
 import CarrelStreaming
@@ -41,6 +43,8 @@ extension TestService {
         package static let authority = over(.accounts, AuthorityCapability.self)
         package static let contentKeys = over([.catalog, .authority], ContentKeysCapability.self)
         package static let licensing = over([.orders, .contentKeys], LicensingCapability.self)
+        package static let clearKey = over(.licensing, ClearKeyCapability.self)
+        package static let relay = over(.accounts, RelayCapability.self)
         package static let entitlementSources = over(.entitlements, EntitlementSourcesCapability.self)
         package static let signOn = over(.entitlements, SignOnCapability.self)
         package static let streaming = over(.orders, StreamingCapability.self)
@@ -51,7 +55,7 @@ extension TestService {
         package static let website = over([.listening, .editionDelivery, .authority, .administration], WebsiteCapability.self)
 
         /// The whole service.
-        package static let all: Capabilities = [.website, .licensing, .signOn, .feeds]
+        package static let all: Capabilities = [.website, .clearKey, .relay, .signOn, .feeds]
 
         /// Whether a capability is left out.
         func leavesOut(_ capability: any Capability) -> Bool {
