@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelMetrics
 import CarrelRelay
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStore
+import CarrelSubscription
 import CarrelTesting
 import CarrelTokens
 import Testing
