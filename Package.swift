@@ -181,6 +181,7 @@ let formatsTargets: [Target] = [
     library("Formats/CarrelArchive", bytes: true, ["CZip"] + carrel("Bytes Files")),
     library("Formats/CarrelAudio", bytes: true, ["CarrelBytes"]),
     library("Formats/CarrelDASH", bytes: true, carrel("Bytes XML")),
+    library("Formats/CarrelEME", bytes: true, carrel("Bytes Crypto JSON")),
     library("Formats/CarrelHLS", bytes: true, ["CarrelBytes"]),
     library("Formats/CarrelJOSE", bytes: true, carrel("Bytes Crypto JSON")),
     library("Formats/CarrelPDF", bytes: true, ["CLinux", "CQPDF"] + carrel("Bytes Files JSON XML Zlib")),
@@ -214,7 +215,7 @@ let mediaTargets: [Target] = [
     library(
         "Media/CarrelMedia",
         bytes: true,
-        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF Files HLS JSON MP4 TS Threads Video")
+        ["CLinux"] + carrel("Audio Bytes Crypto DASH DCF EME Files HLS JSON MP4 TS Threads Video")
     ),
     library("Media/CarrelFileSegments", bytes: true, carrel("Bytes Crypto MP4 Media TS Threads")),
     library("Media/CarrelMediaInspection", bytes: true, carrel("Audio Bytes Crypto DASH DCF HLS JSON MP4 Media TS Video")),
@@ -299,6 +300,18 @@ let serverTargets: [Target] = [
         over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority ContentKeys",
         "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
     ),
+    // keys in the clear for stock players, and the license address that all players share
+    server(
+        "ClearKey",
+        over: "Home WebAPI Audit Throttling Accounts ContentKeys Licensing",
+        "Bytes Crypto EME HTTP Metrics Rights Tokens"
+    ),
+    // requests of other vendors' players, forwarded to the licensed servers
+    server(
+        "Relay",
+        over: "Home WebAPI Audit Throttling Accounts",
+        "Bytes Crypto HTTP HTTPClient JSON Metrics Rights Subscription Threads Tokens Upstream"
+    ),
     // other systems and app stores as sources
     server(
         "EntitlementSources",
@@ -352,7 +365,7 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys KeyExchange Licensing "
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys KeyExchange Licensing ClearKey Relay "
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
@@ -442,6 +455,7 @@ let testTargets: [Target] = [
     tests("Formats/CarrelAudioTests", carrel("Audio Bytes Testing")),
     tests("Formats/CarrelDASHTests", carrel("Bytes DASH JSON Testing XML")),
     tests("Formats/CarrelDCFTests", carrel("Bytes Crypto DCF JSON MP4 Testing")),
+    tests("Formats/CarrelEMETests", carrel("Bytes Crypto EME JSON Testing")),
     tests("Formats/CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
     tests("Formats/CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
     tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
@@ -506,7 +520,7 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Home", "Administration Postgres"),
@@ -523,8 +537,9 @@ let testTargets: [Target] = [
     serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
     serverTests(
         "Licensing",
-        "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
+        "Administration Authority ContentKeys DCF EME EditionDelivery Entitlements HTTPServer JOSE Licensing Metrics Rights Streaming Tokens Works XML"
     ),
+    serverTests("Relay", "Metrics Relay Rights Tokens"),
     serverTests(
         "EntitlementSources",
         "EditionDelivery EntitlementSources Entitlements HTTPServer Metrics PasswordHash Receipts Upstream Works"
@@ -635,6 +650,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("MP4Fuzz", carrel("Bytes MP4")),
         fuzz("CommonEncryptionFuzz", carrel("Bytes Crypto MP4 Media Threads")),
         fuzz("DCFFuzz", carrel("Bytes Crypto DCF MP4")),
+        fuzz("EMEFuzz", carrel("Bytes Crypto EME")),
         fuzz("FragmentFuzz", carrel("Bytes MP4")),
         fuzz("LenientPlaylistFuzz", carrel("Bytes HLS")),
         fuzz("MPDFuzz", carrel("Bytes DASH")),

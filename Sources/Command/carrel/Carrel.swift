@@ -32,7 +32,7 @@ struct Carrel: Command {
         ],
         "Devices and licenses": [
             DeviceCommand.self, LicenseCommand.self, TokenCommand.self, PlayerCommand.self, ContentKeyCommand.self,
-            CommunicationKeyCommand.self,
+            CommunicationKeyCommand.self, RelayCommand.self,
         ],
         "Server and keys": [
             ServeCommand.self, InitCommand.self, StatusCommand.self, ConfigCommand.self, BackupCommand.self, RestoreCommand.self,

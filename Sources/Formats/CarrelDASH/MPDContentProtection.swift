@@ -14,8 +14,10 @@ package struct MPDContentProtection: Sendable, Hashable {
     package var protectionBoxes: [[UInt8]] = []
     /// The PlayReady object of `mspr:pro`.
     package var playReadyObject: [UInt8]?
-    /// Addresses of license servers (`dashif:Laurl`, `clearkey:Laurl`, `ms:laurl`).
+    /// Addresses of license servers (`dashif:laurl`, `dashif:Laurl`, `clearkey:Laurl`, `ms:laurl`).
     package var licenseURLs: [String] = []
+    /// Addresses of the tokens for license servers (`dashif:authzurl`).
+    package var authorizationURLs: [String] = []
     /// Marlin's content ids (`mas:MarlinContentId`).
     package var marlinContentIDs: [String] = []
     /// The encryption of whole segments (ISO/IEC 23009-4).
@@ -73,6 +75,7 @@ package struct MPDContentProtection: Sendable, Hashable {
         if merged.protectionBoxes.isEmpty { merged.protectionBoxes = source.protectionBoxes }
         merged.playReadyObject = playReadyObject ?? source.playReadyObject
         if merged.licenseURLs.isEmpty { merged.licenseURLs = source.licenseURLs }
+        if merged.authorizationURLs.isEmpty { merged.authorizationURLs = source.authorizationURLs }
         if merged.marlinContentIDs.isEmpty { merged.marlinContentIDs = source.marlinContentIDs }
         return merged
     }

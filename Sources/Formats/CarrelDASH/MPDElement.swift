@@ -37,6 +37,6 @@ extension MPDVisitor {
     enum Text {
         case baseURL(MPDBaseURL)
         case label(MPDLabel)
-        case location, patchLocation, pssh, playReady, licenseURL, marlinContentID
+        case location, patchLocation, pssh, playReady, licenseURL, authorizationURL, marlinContentID
     }
 }

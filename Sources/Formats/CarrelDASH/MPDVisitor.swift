@@ -250,6 +250,7 @@ final class MPDVisitor: XMLVisitor {
             }
             return .text(.licenseURL)
         }
+        if tag.isNamed("authzurl") { return .text(.authorizationURL) }
         if tag.isNamed("MarlinContentIds") { return .marlinContentIDs }
         guard
             tag.isNamed("SegmentEncryption") || tag.isNamed("KeySystem") || tag.isNamed("CryptoPeriod")
@@ -349,7 +350,10 @@ final class MPDVisitor: XMLVisitor {
             if let box = Base64.decode(MPDText.withoutBlanks(text)), !box.isEmpty { protection?.protectionBoxes.append(box) }
         case .playReady:
             if let object = Base64.decode(MPDText.withoutBlanks(text)), !object.isEmpty { protection?.playReadyObject = object }
-        case .licenseURL: if !text.isEmpty { protection?.licenseURLs.append(text) }
+        // some manifests have the element in both of its forms
+        case .licenseURL: if !text.isEmpty, protection?.licenseURLs.last != text { protection?.licenseURLs.append(text) }
+        case .authorizationURL:
+            if !text.isEmpty, protection?.authorizationURLs.last != text { protection?.authorizationURLs.append(text) }
         case .marlinContentID: protection?.marlinContentIDs.append(text)
         }
     }

@@ -211,6 +211,7 @@ private struct MPDWriter: ~Copyable {
         for box in protection.protectionBoxes { element("cenc:pssh", text: Base64.encode(box)) }
         if let object = protection.playReadyObject { element("mspr:pro", text: Base64.encode(object)) }
         for address in protection.licenseURLs { element("dashif:Laurl", text: address) }
+        for address in protection.authorizationURLs { element("dashif:authzurl", text: address) }
         if !protection.marlinContentIDs.isEmpty {
             start("mas:MarlinContentIds", [:])
             for id in protection.marlinContentIDs { element("mas:MarlinContentId", text: id) }

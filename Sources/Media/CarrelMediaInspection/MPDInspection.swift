@@ -154,6 +154,7 @@ enum MPDInspection {
         if !protection.defaultKeyIDs.isEmpty { object["keyIds"] = .texts(protection.defaultKeyIDs) }
         if !protection.protectionBoxes.isEmpty { object["pssh"] = .integer(protection.protectionBoxes.count) }
         if !protection.licenseURLs.isEmpty { object["licenseUrls"] = .texts(protection.licenseURLs) }
+        if !protection.authorizationURLs.isEmpty { object["authorizationUrls"] = .texts(protection.authorizationURLs) }
         if !protection.marlinContentIDs.isEmpty { object["contentIds"] = .texts(protection.marlinContentIDs) }
         if let encryption = protection.segmentEncryption {
             if let scheme = encryption.scheme { object["cipher"] = .string(scheme) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJOSE
-import CarrelJSON
+package import CarrelJSON
 package import CarrelRights
 
 extension LicenseMessage {
@@ -27,6 +27,37 @@ extension LicenseMessage {
         let unsigned = TypedJWS.Unsigned(Self.kind, payload: JSON.object(json).write())
         let text = unsigned.signed(key.mac.authenticate(unsigned.input.rawSpan))
         guard text.utf8.count <= Self.kind.maxByteCount else {
+            throw RightsError(.malformed, "the license message is longer than 16 KiB")
+        }
+        return text
+    }
+}
+
+extension LicenseMessage {
+    /// Signs an entitlement message unchanged, with rules of other license services that this type does not have.
+    ///
+    /// - Parameters:
+    ///   - entitlement: the entitlement message.
+    ///   - id: the ID of the message.
+    ///   - start: the start of validity; nil for immediately.
+    ///   - end: the end of validity.
+    ///   - key: the communication key to sign it with.
+    /// - Returns: the value of `X-AxDRM-Message`.
+    /// - Throws: `rights.malformed` for a message that is longer than 16 KiB.
+    package static func sign(
+        _ entitlement: JSONObject,
+        id: String,
+        from start: Instant?,
+        until end: Instant,
+        under key: CommunicationKey
+    ) throws(RightsError) -> String {
+        var json: JSONObject = ["version": 1, "com_key_id": .string(key.id.uuid), "id": .string(id)]
+        json["begin_date"] = start.map { .string($0.description) }
+        json["expiration_date"] = .string(end.description)
+        json["message"] = .object(entitlement)
+        let unsigned = TypedJWS.Unsigned(kind, payload: JSON.object(json).write())
+        let text = unsigned.signed(key.mac.authenticate(unsigned.input.rawSpan))
+        guard text.utf8.count <= kind.maxByteCount else {
             throw RightsError(.malformed, "the license message is longer than 16 KiB")
         }
         return text

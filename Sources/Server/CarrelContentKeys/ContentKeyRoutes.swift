@@ -54,6 +54,14 @@ struct ContentKeyRoutes: Sendable {
             try await keys.add(id, Secret(key), owner: owner, content: content, by: actor)
             return .empty(.noContent)
         }
+        router.on(.patch, "admin/v1/content-keys/{kid}") { request, parameters in
+            let actor = try await callers.require(request, .manageKeys)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["clearKey"])
+            guard let isAllowed = try object.flag("clearKey") else { throw ServerError(.invalid, "clearKey is missing") }
+            try await keys.setClearKey(isAllowed, for: try Self.keyID(parameters["kid"]), by: actor)
+            return .empty(.noContent)
+        }
         // a portal that may add keys must not delete another portal's
         router.on(.delete, "admin/v1/content-keys/{kid}") { request, parameters in
             let actor = try await callers.require(request, .manageKeys)

@@ -23,7 +23,13 @@ package enum ContentKeyStore {
     )
     static let replace = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
 
-    static let statements = [key, insert, page, remove, notUnder, replace]
+    static let servedByClearKey = SQL(
+        "SELECT master_version, wrapped, owner, content FROM content_keys WHERE kid = $1 AND clear_key <> 0"
+    )
+    static let contentOf = SQL("SELECT content FROM content_keys WHERE kid = $1")
+    static let setClearKey = SQL("UPDATE content_keys SET clear_key = $2 WHERE kid = $1 AND clear_key <> $2")
+
+    static let statements = [key, insert, page, remove, notUnder, replace, servedByClearKey, contentOf, setClearKey]
 
     /// The keys of the store that a grant may name.
     package enum Reach: Sendable {
@@ -106,6 +112,24 @@ package enum ContentKeyStore {
                 allowsClearKey: try row.integer(4) != 0
             )
         }
+    }
+
+    /// A key that ClearKey may serve; nil without one within the reach, and for the key of a title.
+    static func keyForClearKey(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+        guard let row = try transaction.row(servedByClearKey, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)),
+            try row.textIfPresent(3).map({ !TitleContent.isID($0) }) ?? true
+        else { return nil }
+        return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
+    }
+
+    /// Sets whether ClearKey may serve a key; returns whether that is a change.
+    static func setClearKey(_ isAllowed: Bool, for id: KeyID, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(setClearKey, [.text(id.hex), .integer(isAllowed ? 1 : 0)]) > 0
+    }
+
+    /// The content id that a key was created or imported for; nil without one, and without the key.
+    static func content(of id: KeyID, in transaction: any Transaction) throws -> String? {
+        try transaction.row(contentOf, [.text(id.hex)])?.textIfPresent(0)
     }
 
     /// Removes a key; returns whether it existed.

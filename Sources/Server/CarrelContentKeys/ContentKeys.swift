@@ -157,5 +157,5 @@ package struct ContentKeys: Sendable {
         ServerError(.conflict, "the id of the key was revoked: give the content a key with another id", conflictingID: id.hex)
     }
 
-    private static let unknown = ServerError(.notFound, "the key store has no such key")
+    static let unknown = ServerError(.notFound, "the key store has no such key")
 }

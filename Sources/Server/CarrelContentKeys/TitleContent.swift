@@ -23,6 +23,9 @@ package enum TitleContent {
         KeyID(label: id(ofTitle: title) + (number > 1 ? "\n\(number)" : ""))
     }
 
+    /// Whether a content id is of a title.
+    static func isID(_ content: String) -> Bool { content.utf8.starts(with: "urn:carrel:title:".utf8) }
+
     /// The id of an order's key: not the order's own, which opens the order where orders are capabilities.
     package static func keyID(ofOrder order: String) -> KeyID { KeyID(label: "carrel content key\n\(order)") }
 

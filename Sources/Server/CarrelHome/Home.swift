@@ -90,6 +90,27 @@ package struct Home: Sendable {
     package var settingsPath: String { "\(directory)/carrel.conf" }
     /// The path of an upstream system's settings.
     package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }
+    /// The path of a relay's settings.
+    package func relaySettingsPath(_ name: String) -> String { "\(directory)/relay/\(name).conf" }
+    /// The names of the relays that have settings, in order.
+    ///
+    /// - Throws: ``ServerError`` `home` if the folder cannot be read.
+    package func relayNames() throws(ServerError) -> [String] {
+        let path = "\(directory)/relay"
+        guard let folder = unsafe opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw ServerError(.home, "cannot read the folder \(path): \(systemReason())")
+        }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append(String(name.dropLast(5))) }
+        }
+        return names.sorted()
+    }
 
     private static func makeDirectories(_ path: String) throws(ServerError) {
         var made = path.hasPrefix("/") ? "" : "."

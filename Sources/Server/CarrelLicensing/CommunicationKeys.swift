@@ -12,7 +12,7 @@ import CarrelThreads
 import CarrelTokens
 
 /// The keys that license messages are signed with: one of the service's own, and those that operators share with portals.
-final class CommunicationKeys: Sendable {
+package final class CommunicationKeys: Sendable {
     private let database: any Database
     private let master: MasterKeyring.Shared
     /// Every node reads its own secrets again once a minute.
@@ -62,7 +62,7 @@ final class CommunicationKeys: Sendable {
     }
 
     /// The system that signs with a communication key.
-    enum Signer: Sendable, Equatable {
+    package enum Signer: Sendable, Equatable {
         case service
         /// Another system, with the back-office key that its messages count as; nil for none.
         case portal(String?)

@@ -104,12 +104,25 @@ package final class Tokens: Sendable {
             let kind: BusinessRules.Kind = token.bytes[2] == BusinessRules.Kind.ms3.rawValue ? .ms3 : .license
             return Grant(try await open(token, as: kind, at: now))
         }
+        let (message, signer) = try await message(text, at: now)
+        return try Grant(message, text: text, signer: signer, from: address, at: now)
+    }
+
+    /// Verifies a license message under the communication key that it names.
+    ///
+    /// - Parameters:
+    ///   - text: a JSON Web Token.
+    ///   - now: the time.
+    /// - Returns: the message, and the system that signed it.
+    /// - Throws: `rights.malformed`, `rights.token`, `rights.signature`, `rights.expired`; the database's error.
+    package func message(_ text: String, at now: Instant) async throws -> (
+        message: LicenseMessage, signer: CommunicationKeys.Signer
+    ) {
         let id = try LicenseMessage.unverifiedKeyID(of: text)
         guard let (key, signer) = try await communicationKeys.find(id, at: now) else {
             throw RightsError(.token, "the license message is for another service: its communication key is not known")
         }
-        let message = try LicenseMessage.read(text, keys: [key], at: now)
-        return try Grant(message, text: text, signer: signer, from: address, at: now)
+        return (try LicenseMessage.read(text, keys: [key], at: now), signer)
     }
 
     /// Opens a token of registration or deregistration.

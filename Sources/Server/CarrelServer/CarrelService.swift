@@ -6,6 +6,7 @@ package import CarrelAudit
 package import CarrelAuthority
 package import CarrelBytes
 package import CarrelCatalog
+import CarrelClearKey
 import CarrelContentKeys
 import CarrelCrypto
 package import CarrelEditionDelivery
@@ -20,6 +21,7 @@ package import CarrelListening
 package import CarrelMetrics
 package import CarrelOrders
 package import CarrelPasswordHash
+package import CarrelRelay
 package import CarrelSignOn
 package import CarrelStore
 package import CarrelStreaming
@@ -60,6 +62,8 @@ package final class CarrelService: Sendable {
         package var receipts = ReceiptSettings()
         package var players = Personalizations.Settings()
         package var licenses = LicenseSettings()
+        /// The license servers of other vendors, in the order of their names.
+        package var relays: [RelaySettings] = []
         /// Host and port of the listener that asks players for their certificate, where its port is known beforehand.
         package var rightsListener: String?
         /// Maximum sign-in attempts per minute and network; at least 1.
@@ -158,6 +162,8 @@ package final class CarrelService: Sendable {
             leases: leases,
             audit: audit.audit
         )
+        let clearKey = ClearKeyCapability(context, contentKeys, licensing, audit: audit.audit)
+        let relay = RelayCapability(context, settings.relays, accounts, audit: audit.audit)
         let sources = try EntitlementSourcesCapability(
             context,
             accounts,
@@ -190,9 +196,9 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, sources, signOn, streaming,
-            listening,
-            delivery, feeds,
+            audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, clearKey, relay,
+            sources,
+            signOn, streaming, listening, delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -252,7 +258,9 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
+        AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self,
+        ClearKeyCapability.self, RelayCapability.self,
+        EntitlementSourcesCapability.self,
         SignOnCapability.self,
         StreamingCapability.self,
         ListeningCapability.self,

@@ -48,12 +48,21 @@ struct `The command package` {
     }
 
     @Test(
-        arguments: ["--license-uri", "--key-uri"],
+        arguments: ["--license-uri", "--key-uri", "--authorization-uri"],
         ["", "http://a b", "http://a\nb", "http://a\u{1}", "http://a\"b", "http://a\u{85}"]
     )
     func `refuses addresses that no playlist or manifest can hold`(option: String, address: String) async throws {
         let result = try await package(["film.mp4", option, address])
         #expect(result.status == .exited(64) && result.errorText.contains(option), "\(result.errorText)")
+    }
+
+    @Test(arguments: [
+        ["--authorization-uri", "https://shop.example/"],
+        ["--license-uri", "https://drm.example/", "--scheme", "dcf", "--key", "00112233445566778899aabbccddeeff:00112233445566778899aabbccddeeff"],
+    ])
+    func `refuses addresses of ClearKey that nothing would use`(options: [String]) async throws {
+        let result = try await package(["film.mp4"] + options)
+        #expect(result.status == .exited(64) && result.errorText.contains("--license-uri"), "\(result.errorText)")
     }
 
     @Test func `refuses two files of one name for DCF before it works`() async throws {

@@ -16,6 +16,7 @@ struct `The tables of the command` {
         #expect(Program(Carrel.self, version: Version.text).description.problems == [])
         #expect(ServeSettings.problems == [])
         #expect(UpstreamFile.problems == [])
+        #expect(RelayFile.problems == [])
     }
 
     @Test func `are documented setting by setting`() async throws {
@@ -81,6 +82,19 @@ struct `The tables of the command` {
     func `refuse an upstream system that could not be reached`(text: String, why: String) {
         let error = #expect(throws: SettingsError.self) {
             _ = try LoadedSettings<UpstreamFile>(file: SettingsFile(Array("\(text)\n".utf8), path: "sample"))
+        }
+        #expect(error.map { "\($0.message) \($0.hint ?? "")" }?.contains(why) == true, "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        ("relay.url = https://a.example/", "relay.key"), ("relay.url = http://a.example/", "in the clear"),
+        ("relay.key = 00", "32 bytes"), ("relay.key-id = x", "UUID"), ("relay.timeout = 11s", "relay.timeout"),
+        ("relay.fields = Cookie", "'Cookie' cannot be forwarded"), ("relay.networks = here", "'here' is not a network"),
+        ("relay.certificate-url = ftp://a/", "relay.certificate-url"), ("relay.certificate-life = 31d", "relay.certificate-life"),
+    ])
+    func `refuse a relay that could not work`(text: String, why: String) {
+        let error = #expect(throws: SettingsError.self) {
+            _ = try LoadedSettings<RelayFile>(file: SettingsFile(Array("\(text)\n".utf8), path: "sample"))
         }
         #expect(error.map { "\($0.message) \($0.hint ?? "")" }?.contains(why) == true, "\(String(describing: error))")
     }
@@ -166,6 +180,15 @@ struct `The tables of the command` {
             file: SettingsFile(Array("upstream.url = https://subs.example.org/".utf8), path: "sample")
         )
         lines += rows(UpstreamFile.settings, defaults.explain(), isFileOnly: true)
+        lines += [
+            "", "# Settings of a relay", "",
+            "In the file `relay/NAME.conf` of the home (docs/relay.md). They cannot be set elsewhere.",
+            "`carrel config sample --relay` prints such a file.",
+        ]
+        let key = String(repeating: "00", count: 32)
+        let relay = "relay.url = https://drm.example.org/\nrelay.key-id = 11111111-2222-3333-4444-555555555555\nrelay.key = \(key)"
+        let relays = try LoadedSettings<RelayFile>(file: SettingsFile(Array(relay.utf8), path: "sample"))
+        lines += rows(RelayFile.settings, relays.explain(), isFileOnly: true)
         return lines.joined(separator: "\n") + "\n"
     }
 

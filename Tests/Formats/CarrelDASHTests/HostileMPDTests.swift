@@ -30,7 +30,7 @@ enum HostileMPD: String, CaseIterable, Codable, Sendable {
         case .preselections: return ("<Period>", { _ in "<Preselection/>" }, "</Period>")
         case .protections: return ("", { _ in "<ContentProtection/>" }, "")
         case .boxes: return ("<ContentProtection>", { _ in "<pssh>AAAA</pssh>" }, "</ContentProtection>")
-        case .licenses: return ("<ContentProtection>", { _ in "<Laurl>A</Laurl>" }, "</ContentProtection>")
+        case .licenses: return ("<ContentProtection>", { "<Laurl>\($0)</Laurl>" }, "</ContentProtection>")
         case .cryptoPeriods: return ("<ContentProtection>", { _ in "<CryptoPeriod/>" }, "</ContentProtection>")
         case .unknown: return ("", { _ in "<unknown/>" }, "")
         case .inbandEvents:

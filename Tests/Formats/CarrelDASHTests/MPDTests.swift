@@ -187,7 +187,7 @@ struct `Content protection of an MPD` {
             <ContentProtection schemeIdUri="urn:uuid:EDEF8BA9-79D6-4ACE-A3C8-27DCD51D21ED"><cenc:pssh> AAEC
              Aw== </cenc:pssh></ContentProtection>
             <ContentProtection schemeIdUri="urn:uuid:9a04f079-9840-4286-ab92-e65be0885f95"><mspr:pro>AQI=</mspr:pro></ContentProtection>
-            <ContentProtection schemeIdUri="urn:uuid:e2719d58-a985-b3c9-781a-b030af78d30e"><undeclared:Laurl>https://k/</undeclared:Laurl></ContentProtection>
+            <ContentProtection schemeIdUri="urn:uuid:e2719d58-a985-b3c9-781a-b030af78d30e"><undeclared:laurl>https://k/</undeclared:laurl><undeclared:Laurl>https://k/</undeclared:Laurl><undeclared:authzurl>https://t/</undeclared:authzurl></ContentProtection>
             <ContentProtection schemeIdUri="urn:uuid:f239e769-efa3-4850-9c16-a903c6932efb"/>
             <ContentProtection schemeIdUri="urn:uuid:94ce86fb-07ff-4f43-adb8-93d2fa968ca2"/>
             <Representation id="r" bandwidth="1"><ContentProtection schemeIdUri="URN:MPEG:dash:mp4protection:2011" value="cenc"/></Representation>
@@ -198,7 +198,8 @@ struct `Content protection of an MPD` {
         #expect(list.map(\.system) == [.widevine, .playReady, .clearKey, .primetime, .fairPlay, .commonEncryption])
         #expect(list[0].protectionBoxes == [[0, 1, 2, 3]])
         #expect(list[1].playReadyObject == [1, 2])
-        #expect(list[2].licenseURLs == ["https://k/"])
+        #expect(list[2].licenseURLs == ["https://k/"], "an address in both forms of the element is one")
+        #expect(list[2].authorizationURLs == ["https://t/"])
         #expect(list[5].value == "cenc")
         let set = mpd.periods[0].adaptationSets[0].properties.contentProtections
         #expect(set[0].defaultKeyIDs == ["00112233445566778899aabbccddeeff"])

@@ -160,6 +160,23 @@ struct `What a package tells players` {
         #expect(manifest.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
     }
 
+    @Test func `names the license server of ClearKey in both forms, and where its tokens are`() async throws {
+        var options = PackagingRun.options(.cenc)
+        options.licenseURI = "https://drm.example/v1/clear-key"
+        options.authorizationURI = "https://shop.example/tokens?a=1&b=2"
+        let run = try await PackagingRun([source], options)
+        let manifest = try run.text("manifest.mpd")
+        let text = Array(manifest.utf8)
+        let mpd = try MPD.parse(text.rawSpan)
+        let protections = mpd.periods.flatMap(\.adaptationSets).flatMap(\.properties.contentProtections)
+        let clearKey = protections.filter { $0.system == .clearKey }
+        #expect(!clearKey.isEmpty && clearKey.allSatisfy { $0.licenseURLs == ["https://drm.example/v1/clear-key"] })
+        #expect(clearKey.allSatisfy { $0.authorizationURLs == ["https://shop.example/tokens?a=1&b=2"] })
+        #expect(protections.filter { $0.system != .clearKey }.allSatisfy { $0.licenseURLs.isEmpty && $0.authorizationURLs.isEmpty })
+        #expect(manifest.contains("xmlns:dashif=\"https://dashif.org/CPS\""))
+        #expect(manifest.contains("<dashif:laurl>") && manifest.contains("<dashif:Laurl>"))
+    }
+
     // MARK: - Subtitles
 
     @Test func `are the cues of each part, found by their start`() throws {

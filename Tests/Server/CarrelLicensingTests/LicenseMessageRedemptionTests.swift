@@ -28,8 +28,11 @@ struct Portal {
         LicenseMessage.ContentKey(id: KeyID(label: "hd"), key: Secret(Array(16..<32)), policy: "HD"),
     ]
 
-    init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        test = try await TestService(.silence, with: [.licensing, .administration], configure)
+    init(
+        with capabilities: TestService.Capabilities = [.licensing, .administration],
+        _ configure: (inout CarrelService.Settings) -> Void = { _ in }
+    ) async throws {
+        test = try await TestService(.silence, with: capabilities, configure)
         let id = try #require(KeyID(uuid: "11111111-2222-3333-4444-555555555555"))
         key = try LicenseMessage.CommunicationKey(id: id, secret: Secret(Array(0..<32)))
         let answer = try await add("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")

@@ -5,6 +5,7 @@ import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelCatalog
+import CarrelClearKey
 import CarrelContentKeys
 import CarrelEditionDelivery
 import CarrelEntitlementSources
@@ -14,6 +15,7 @@ import CarrelKeyExchange
 import CarrelLicensing
 import CarrelListening
 import CarrelOrders
+import CarrelRelay
 import CarrelServer
 import CarrelSignOn
 import CarrelStreaming
@@ -43,6 +45,8 @@ extension TestService {
         package static let contentKeys = over([.catalog, .authority], ContentKeysCapability.self)
         package static let keyExchange = over(.contentKeys, KeyExchangeCapability.self)
         package static let licensing = over([.orders, .contentKeys], LicensingCapability.self)
+        package static let clearKey = over(.licensing, ClearKeyCapability.self)
+        package static let relay = over(.accounts, RelayCapability.self)
         package static let entitlementSources = over(.entitlements, EntitlementSourcesCapability.self)
         package static let signOn = over(.entitlements, SignOnCapability.self)
         package static let streaming = over(.orders, StreamingCapability.self)
@@ -53,7 +57,7 @@ extension TestService {
         package static let website = over([.listening, .editionDelivery, .authority, .administration], WebsiteCapability.self)
 
         /// The whole service.
-        package static let all: Capabilities = [.website, .keyExchange, .licensing, .signOn, .feeds]
+        package static let all: Capabilities = [.website, .keyExchange, .clearKey, .relay, .signOn, .feeds]
 
         /// Whether a capability is left out.
         func leavesOut(_ capability: any Capability) -> Bool {

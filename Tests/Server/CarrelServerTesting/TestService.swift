@@ -80,13 +80,20 @@ package struct TestService {
 
     /// A service on the same state as another process has it: with connections and a memory of its own.
     ///
-    /// - Parameter home: where its files are; nil means in the same home.
+    /// - Parameters:
+    ///   - home: where its files are; nil means in the same home.
+    ///   - configure: changes its settings.
     /// - Returns: the service, with the same clock.
     /// - Throws: what opening it throws.
-    package func another(in home: Home? = nil) async throws -> CarrelService {
+    package func another(
+        in home: Home? = nil,
+        _ configure: (inout CarrelService.Settings) -> Void = { _ in }
+    ) async throws -> CarrelService {
         let database = try Self.database(Home(at: directory.path), address)
         let place = if let home { home } else { try Home(at: directory.path) }
-        return try await CarrelService.open(place, database: database, clock: clock)
+        var settings = CarrelService.Settings()
+        configure(&settings)
+        return try await CarrelService.open(place, database: database, settings: settings, clock: clock)
     }
 
     /// Sends a request to the router, in process. By default it comes over the network, without credentials.

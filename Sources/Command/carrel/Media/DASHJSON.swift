@@ -79,6 +79,9 @@ struct MPDJSON {
         var object: JSONObject = ["scheme": .string(protection.scheme), "system": .optional(protection.system?.rawValue)]
         if let value = protection.value { object["value"] = .string(value) }
         if !protection.licenseURLs.isEmpty { object["licenseUrls"] = .array(protection.licenseURLs.map { .string($0) }) }
+        if !protection.authorizationURLs.isEmpty {
+            object["authorizationUrls"] = .array(protection.authorizationURLs.map { .string($0) })
+        }
         if !protection.marlinContentIDs.isEmpty {
             object["marlinContentIds"] = .array(protection.marlinContentIDs.map { .string($0) })
         }

@@ -33,6 +33,7 @@ struct PackageCommand: Command {
     var rotation = 0
     var keyURI: String?
     var licenseURI: String?
+    var authorizationURI: String?
     var contentID: String?
     var isAligned = false
     var thumbnails = Duration.zero
@@ -68,6 +69,11 @@ struct PackageCommand: Command {
         Example(
             "carrel package film.mp4 -o film --scheme cbcs --cpix keys.xml --recipient packager.pem",
             "Takes the key of each track by the usage rules of a CPIX document."
+        ),
+        Example(
+            "carrel package film.mp4 -o film --scheme cenc --keys keys.txt --license-uri https://drm.example.com/v1/clear-key "
+                + "--authorization-uri https://shop.example.com/tokens",
+            "Names a ClearKey license server, and where players get its tokens."
         ),
     ]
     static let parameters: [Parameter<Self>] =
@@ -116,7 +122,13 @@ struct PackageCommand: Command {
                 \.licenseURI,
                 "--license-uri",
                 value: "uri",
-                help: "The address of a ClearKey license server in the manifest."
+                help: "The address of a ClearKey license server in the manifest, such as https://HOST/v1/clear-key. ClearKey protects nothing."
+            ),
+            .option(
+                \.authorizationURI,
+                "--authorization-uri",
+                value: "uri",
+                help: "The address in the manifest where players get the token for the license server; needs --license-uri."
             ),
             .option(
                 \.contentID,
@@ -142,12 +154,21 @@ struct PackageCommand: Command {
         if isSingleFile, isTransport || scheme.transport != nil {
             throw UsageError(.contradiction, "--single-file needs CMAF: transport streams have a file for each segment")
         }
-        for (option, address) in [("--key-uri", keyURI), ("--license-uri", licenseURI)] {
+        let addresses = [
+            ("--key-uri", keyURI), ("--license-uri", licenseURI), ("--authorization-uri", authorizationURI),
+        ]
+        for (option, address) in addresses {
             guard let address, !Self.isAddress(address) else { continue }
             throw UsageError(
                 .badValue,
                 "\(option) is empty, or has spaces, quotation marks or control characters: write them as %20"
             )
+        }
+        if authorizationURI != nil, licenseURI == nil {
+            throw UsageError(.missingValue, "--authorization-uri needs --license-uri: the license server that accepts the tokens")
+        }
+        if authorizationURI != nil || licenseURI != nil, scheme != .none, scheme.common == nil {
+            throw UsageError(.contradiction, "--license-uri is for Common Encryption: --scheme \(scheme.rawValue) has no ClearKey")
         }
         if keyURI == nil, scheme == .aes128 || scheme == .sampleAES {
             throw UsageError(.missingValue, "--scheme \(scheme.rawValue) needs --key-uri: the address where players get the key")
@@ -176,6 +197,7 @@ struct PackageCommand: Command {
         options.rotation = rotation
         options.keyURI = keyURI
         options.licenseURI = licenseURI
+        options.authorizationURI = authorizationURI
         options.contentID = contentID
         return options
     }

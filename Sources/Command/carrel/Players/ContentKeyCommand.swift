@@ -8,7 +8,7 @@ struct ContentKeyCommand: Command {
     static let name = "content-key"
     static let abstract = "The key store: keys of content for packagers, and for which portals send no key."
     static let subcommands: [any Command.Type] = [
-        ContentKeyList.self, ContentKeyAdd.self, ContentKeyImport.self, ContentKeyRemove.self,
+        ContentKeyList.self, ContentKeyAdd.self, ContentKeyImport.self, ContentKeySet.self, ContentKeyRemove.self,
     ]
 }
 
@@ -51,9 +51,48 @@ struct ContentKeyList: ListCommand {
     static let abstract = "List the ids of the keys in the key store; the keys are never shown."
 
     static let rows = "keys"
-    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "OWNER": "owner", "CONTENT": .shrinking("content")]
+    static let columns: ListColumns = [
+        "ID": "kid", "ADDED": "createdAt", "OWNER": "owner", "CONTENT": .shrinking("content"),
+        "CLEARKEY": .text { $0["clearKey"]?.bool == true ? "yes" : "" },
+    ]
 
     func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/content-keys", Self.rows) }
+}
+
+struct ContentKeySet: HomeCommand {
+    var options = HomeOptions()
+    var id = ""
+    var allowsClearKey = false
+    var deniesClearKey = false
+
+    static let name = "set"
+    static let abstract = "Set whether ClearKey may serve a key."
+    static let discussion = """
+        ClearKey protects nothing: it delivers the key in the clear to each player whose license message names it, and the player may keep it. \
+        The key of a title is never served.
+        """
+    static let examples = [
+        Example("carrel content-key set 00112233445566778899aabbccddeeff --clear-key", "Lets stock players get the key."),
+        Example("carrel content-key set 00112233445566778899aabbccddeeff --no-clear-key", "Refuses it from now on."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.id, "kid", help: "The key's id, as 'content-key list' shows it."),
+            .flag(\.allowsClearKey, "--clear-key", help: "Serve the key in the clear at /v1/clear-key."),
+            .flag(\.deniesClearKey, "--no-clear-key", help: "Never serve it in the clear; the default of every key."),
+        ] + Parameter.group(\.options)
+
+    func validate() throws(UsageError) {
+        guard allowsClearKey != deniesClearKey else {
+            throw UsageError(.missingValue, "give one of --clear-key and --no-clear-key")
+        }
+    }
+
+    func run(_ console: Console) async throws {
+        let path = "/admin/v1/content-keys/\(PercentEncoding.encode(id))"
+        _ = try await call(.patch, path, ["clearKey": .bool(allowsClearKey)])
+        if options.json { console.print(["kid": .string(id), "clearKey": .bool(allowsClearKey)]) }
+    }
 }
 
 struct ContentKeyRemove: HomeCommand {

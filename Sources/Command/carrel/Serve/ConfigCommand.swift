@@ -28,11 +28,17 @@ struct ConfigCheck: HomeCommand {
         let home = try options.find()
         let loaded = try LoadedSettings(home: home, overrides: overrides, console: console)
         let upstream = try UpstreamFiles(home: home, loaded.values, console: console)
-        if options.json { return console.print(upstream.json(beside: loaded.json)) }
+        let relays = try RelayFiles(home: home, console: console)
+        if options.json { return console.print(relays.json(beside: upstream.json(beside: loaded.json))) }
         console.print(loaded.table)
         for (name, file) in upstream.files {
             console.print("")
             console.print("upstream/\(name).conf")
+            console.print(file.table)
+        }
+        for (name, file) in relays.files {
+            console.print("")
+            console.print("relay/\(name).conf")
             console.print(file.table)
         }
     }
@@ -41,19 +47,27 @@ struct ConfigCheck: HomeCommand {
 struct ConfigSample: Command {
     var output = OutputOptions()
     var upstream = false
+    var relay = false
 
     static let name = "sample"
     static let abstract = "Print a settings file with every setting at its default, commented out."
     static let examples = [
         Example("carrel config sample > carrel-home/carrel.conf", "Creates a settings file."),
         Example("carrel config sample --upstream > carrel-home/upstream/bureau.conf", "Creates the file of an upstream system."),
+        Example("carrel config sample --relay > carrel-home/relay/fairplay.conf", "Creates the file of a relay."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.flag(\.upstream, "--upstream", help: "Print a file for an upstream system in subscription.sources.")]
-        + Parameter.group(\.output)
+        [
+            .flag(\.upstream, "--upstream", help: "Print a file for an upstream system in subscription.sources."),
+            .flag(\.relay, "--relay", help: "Print a file for a relay to another vendor's license server."),
+        ] + Parameter.group(\.output)
+
+    func validate() throws(UsageError) {
+        guard !(upstream && relay) else { throw UsageError(.contradiction, "--upstream and --relay exclude each other") }
+    }
 
     func run(_ console: Console) async throws {
-        console.write(Array((upstream ? UpstreamFile.sample : ServeSettings.sampleFile).utf8))
+        console.write(Array((upstream ? UpstreamFile.sample : relay ? RelayFile.sample : ServeSettings.sampleFile).utf8))
     }
 }
 

@@ -56,6 +56,7 @@ struct ServeCommand: HomeCommand {
         let settings = try LoadedSettings(home: home, overrides: overrides, console: console).values
         var chosen = settings.service
         chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
+        chosen.relays = try RelayFiles(home: home, console: console).settings
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }

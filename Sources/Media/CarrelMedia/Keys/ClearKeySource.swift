@@ -2,7 +2,7 @@
 
 import CarrelBytes
 import CarrelCrypto
-import CarrelJSON
+import CarrelEME
 
 /// Keys of a ClearKey license server (W3C Encrypted Media Extensions §9.1.3, §9.1.4).
 ///
@@ -10,9 +10,7 @@ import CarrelJSON
 /// nor addresses.
 public struct ClearKeySource: ContentKeySource {
     /// Bytes of a license, at most.
-    private static let licenseLimit = 64 << 10
-    /// Values in a license, at most.
-    private static let valueLimit = 8192
+    private static let licenseLimit = ClearKeyLicense.maxByteCount
 
     private let url: String
     private let client: any MediaHTTPClient
@@ -41,8 +39,7 @@ public struct ClearKeySource: ContentKeySource {
 
     /// The license request for one key.
     static func body(_ id: [UInt8]) -> [UInt8] {
-        let request: JSON = ["kids": [.string(Base64URL.encode(id))], "type": "temporary"]
-        return request.write()
+        ClearKeyRequest([id], .license(.temporary)).write()
     }
 
     private func request(_ id: [UInt8]) async -> ContentKeyAnswer {
@@ -56,30 +53,21 @@ public struct ClearKeySource: ContentKeySource {
         }
         guard response.status == 200 else { return .refused("the license server returned status \(response.status)") }
         guard response.body.count <= Self.licenseLimit else { return .refused("the license is longer than 64 KiB") }
-        guard let keys = Self.keys(response.body) else { return .refused("the license is not one of ClearKey") }
-        var found: [UInt8]?
-        for (other, key) in keys {
-            if other == id { found = key } else if key.count == 16 { requests.add(Self.grant(key), for: .id(other)) }
+        guard let license = try? ClearKeyLicense(parsing: response.body.rawSpan) else {
+            return .refused("the license is not one of ClearKey")
         }
-        guard let found else { return .refused("the license has no key with this id") }
-        guard found.count == 16 else { return .refused("the license has a key of \(found.count) bytes, and keys have 16") }
-        return .granted(Self.grant(found))
-    }
-
-    private static func grant(_ key: [UInt8]) -> ContentKeyGrant { ContentKeyGrant(key: Secret(key)) }
-
-    /// The key IDs and keys of a license: a JSON Web Key set of symmetric keys (RFC 7517 §5, RFC 7518 §6.4); nil if it is not
-    /// one.
-    private static func keys(_ license: [UInt8]) -> [(id: [UInt8], key: [UInt8])]? {
-        let limits = JSONLimits(depth: 8, byteCount: licenseLimit, values: valueLimit)
-        guard let list = (try? JSON.parse(license.rawSpan, limits: limits))?["keys"]?.array else { return nil }
-        var keys: [(id: [UInt8], key: [UInt8])] = []
-        for entry in list where entry["kty"]?.string == "oct" {
-            guard let id = entry["kid"]?.string.flatMap({ Base64URL.decode($0) }),
-                let key = entry["k"]?.string.flatMap({ Base64URL.decode($0) })
-            else { return nil }
-            keys.append((id, key))
+        var requested: Secret?
+        for other in license.keys {
+            if other.id == id {
+                requested = other.key
+            } else if other.key.count == 16 {
+                requests.add(ContentKeyGrant(key: other.key), for: .id(other.id))
+            }
         }
-        return keys
+        guard let requested else { return .refused("the license has no key with this id") }
+        guard requested.count == 16 else {
+            return .refused("the license has a key of \(requested.count) bytes, and keys have 16")
+        }
+        return .granted(ContentKeyGrant(key: requested))
     }
 }

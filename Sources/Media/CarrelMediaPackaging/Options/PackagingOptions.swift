@@ -39,6 +39,8 @@ package struct PackagingOptions: Sendable {
     package var keyURI: String?
     /// The URI of a ClearKey license server, for the manifest; nil names none.
     package var licenseURI: String?
+    /// The URI where players get the token that authorizes requests to the license server, for the manifest; nil names none.
+    package var authorizationURI: String?
     /// Whether a playlist of single pictures is written for each track of pictures.
     package var hasIFramePlaylists = true
 

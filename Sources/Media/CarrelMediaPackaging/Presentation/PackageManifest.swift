@@ -149,10 +149,20 @@ struct PackageManifest {
             let isClearKey = header.system == ProtectionSystemHeader.clearKey
             if isClearKey { attributes.append(("value", "ClearKey1.0")) }
             xml.open("ContentProtection", attributes)
-            if isClearKey, let address = contents.options.licenseURI { xml.text("dashif:Laurl", address) }
+            if isClearKey { writeAddresses(to: &xml) }
             xml.text("cenc:pssh", Base64.encode(writer.bytes))
             xml.close("ContentProtection")
         }
+    }
+
+    /// The license server, and the address of its tokens (DASH-IF, Content Protection and Security §4). The first versions of the element
+    /// had a capital letter, which players such as Shaka still read alone.
+    private func writeAddresses(to xml: inout XMLLines) {
+        if let address = contents.options.licenseURI {
+            xml.text("dashif:laurl", address)
+            xml.text("dashif:Laurl", address)
+        }
+        if let address = contents.options.authorizationURI { xml.text("dashif:authzurl", address) }
     }
 
     private static func uuid(_ bytes: [UInt8]) -> String {

@@ -58,16 +58,11 @@ package struct UpstreamSettings: Sendable {
 
     /// Connections go nowhere else, whatever a name resolves to.
     private var addresses: AddressRule {
-        let networks = networks
-        if !networks.isEmpty {
-            return .only { bytes in IPAddress(bytes: bytes).map { address in networks.contains { $0.contains(address) } } ?? false
-            }
-        }
         let isHere =
             switch transport {
             case .calls(let endpoints): endpoints.isOnThisMachine
             case .webhook(let url, _): UpstreamAddress.isOnThisMachine(url)
             }
-        return isHere ? .only { IPAddress(bytes: $0)?.isLoopback ?? false } : .publicOnly
+        return UpstreamAddress.rule(networks, isOnThisMachine: isHere)
     }
 }

@@ -94,7 +94,9 @@ public struct OtherOrigins: Sendable, Equatable {
     }
 
     /// Fields of responses that scripts may read, in addition to those that they always may (WHATWG Fetch §2.2.6).
-    private static let exposed = "Accept-Ranges, Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, X-Request-Id"
+    private static let exposed =
+        "Accept-Ranges, Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, X-AxDRM-ErrorMessage, "
+        + "X-AxDRM-Identity, X-AxDRM-Server, X-AxDRM-Version, X-Request-Id"
 
     /// The response to a preflight.
     ///

@@ -22,8 +22,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The code of earlier versions, which problem documents hold next to ``code`` until the next major version; nil if there is none.
     public let alias: String?
     /// The URI of the kind of problem (RFC 9457 §3.1.1), by the ``alias`` if there is one and the code otherwise: `about:blank` for the
-    /// prefix `http.`, or `urn:carrel:problem:CODE`.
-    public let type: String
+    /// prefix `http.`, or `urn:carrel:problem:CODE`. Set it for a type that another specification defines.
+    public var type: String
     /// The kind of problem; nil means the status' own phrase.
     public var title: String?
     /// This occurrence and what to do: a lower-case sentence without a period and without secrets.
