@@ -224,7 +224,7 @@ public actor MediaStream {
     }
 
     private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
-        if let end = grant.end, end <= clock.now { throw MediaError(.expiredKey, "the key could be used until \(end)") }
+        try grant.end.check(at: clock.now)
     }
 
     /// The position of the next read, from 0 to ``size``.
@@ -257,7 +257,7 @@ public actor MediaStream {
     ///
     /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `Malformed` if the padding at the end is wrong:
     ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
@@ -267,6 +267,8 @@ public actor MediaStream {
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
         let bytes = try await source.read(payload.range(holding: wanted))
+        // the license may have ended while the bytes came
+        if let grant { try Self.check(grant, clock) }
         return try payload.decrypt(bytes, holding: wanted, key: key)
     }
 
