@@ -28,6 +28,8 @@ public struct ContentKeyGrant: Sendable {
     public var maxPixels: Int?
     /// When it ends, which may change while the key is in use.
     public var end: ContentKeyEnd
+    /// Whether a caller passed the key in, so that nobody stated its terms.
+    package var isGiven = false
 
     package init(key: Secret, relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.key = key
