@@ -63,6 +63,21 @@ public struct ContentKeyGrant: Sendable {
         self.init(key: Secret(key), relaxesOutput: relaxesOutput, maxPixels: maxPixels, end: end)
     }
 
+    /// Checks that the key may be used for pictures of a size.
+    ///
+    /// - Parameters:
+    ///   - pixels: the pixels of a picture; nil if their number is not known.
+    ///   - words: the content, in words.
+    /// - Throws: `outputControl` if the license allows smaller pictures only.
+    package func checkPictures(_ pixels: Int?, _ words: @autoclosure () -> String) throws(MediaError) {
+        guard let maxPixels, pixels ?? .max > maxPixels else { return }
+        let size = pixels.map { "they have \($0)" } ?? "their size is not known"
+        throw MediaError(
+            .outputControl,
+            "the license for \(words()) allows pictures of at most \(maxPixels) pixels, and \(size)"
+        )
+    }
+
     /// Checks that the key may be used for plain files now.
     ///
     /// - Parameters:
