@@ -99,7 +99,9 @@ package actor LicenseUse {
         if let refusal = await contact.refusal { throw PlayerError(.denied, refusal) }
         let keyEnd = ends[id] ?? ContentKeyEnd(end.instant)
         ends[id] = keyEnd
-        return ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
+        var grant = ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
+        grant.isLicensed = true
+        return grant
     }
 
     /// Evaluates another action under the same license, such as a copy. Nothing is counted.
