@@ -312,7 +312,7 @@ let serverTargets: [Target] = [
     server(
         "Streaming",
         over: "Home WebAPI Audit Accounts Catalog Orders",
-        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Store Threads Works"
+        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Rights Store Threads Works"
     ),
     // positions, history, bookmarks
     server(

@@ -12,7 +12,7 @@ package enum TitleContent {
     package static func id(ofTitle title: String) -> String { "urn:carrel:title:\(title)" }
 
     /// The id of an order's key: not the order's own, which opens the order where orders are capabilities.
-    package static func keyID(ofOrder order: String) -> KeyID { KeyID(label: "carrel content key\n\(order)") }
+    package static func keyID(ofOrder order: String) -> KeyID { OrderKeys.id(ofOrder: order) }
 
     /// The kind of a title.
     ///
