@@ -328,7 +328,7 @@ let serverTargets: [Target] = [
     server(
         "Streaming",
         over: "Home WebAPI Audit Accounts Catalog Orders",
-        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Store Threads Works"
+        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Rights Store Threads Works"
     ),
     // positions, history, bookmarks
     server(
@@ -385,6 +385,10 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
     ),
+    library(
+        "Clients/CarrelLicenseKeys",
+        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
+    ),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
     library(
         "Clients/CarrelPresentation",
@@ -396,6 +400,7 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
     ),
+    library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -409,7 +414,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -423,7 +428,7 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
-    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
@@ -581,7 +586,7 @@ let testTargets: [Target] = [
     tests(
         "Clients/PlayerEngineTests",
         carrel(
-            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
+            "Bytes Crypto HTTP HTTPClient HTTPServer JOSE JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
         )
             + wholeServer
     ),
@@ -610,8 +615,17 @@ let package = Package(
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
         product([
+            "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
+            "CarrelJSON", "CarrelBytes",
+        ]),
+        product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
+        ]),
+        product([
+            "CarrelPlayerRights", "CarrelLicenseKeys", "CarrelPlayer", "CarrelProxy", "CarrelMediaSource", "CarrelMedia",
+            "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient",
+            "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),

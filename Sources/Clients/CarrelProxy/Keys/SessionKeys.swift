@@ -10,7 +10,7 @@ final class SessionKeys: SessionKeySource {
     let tokenReceiver: (any LicenseTokenReceiver)?
     private let gate: LicenseGate
     private let wait: ProxyOptions.LicenseWait
-    /// Whether a key may be used for a plain byte stream only if its source confirms that use.
+    /// Whether a key that a caller passed in may not be used for a plain byte stream: no license confirms that use.
     private let keepsOutputControls: Bool
 
     init(
@@ -19,12 +19,12 @@ final class SessionKeys: SessionKeySource {
         _ wait: ProxyOptions.LicenseWait,
         policy: ProxyOptions.Policy
     ) {
-        source = AppKeys(keys: keys)
-        tokenReceiver = keys as? any LicenseTokenReceiver
+        let own: any ContentKeySource = (keys as? any CountedKeySource)?.newUse() ?? keys
+        source = AppKeys(keys: own)
+        tokenReceiver = own as? any LicenseTokenReceiver
         self.gate = gate
         self.wait = wait
-        // keys that a caller passes in have no terms
-        keepsOutputControls = policy == .compatible && keys is GivenKeys
+        keepsOutputControls = policy == .compatible
     }
 
     /// Creates the keys of redeemed rights.
@@ -35,6 +35,8 @@ final class SessionKeys: SessionKeySource {
         self.wait = wait
         keepsOutputControls = false
     }
+
+    func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.probe(name) }
 
     func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         let limit: Duration =
@@ -52,7 +54,7 @@ final class SessionKeys: SessionKeySource {
                 let time = wait == .implicitly ? .milliseconds(250) : gate.clock.now.duration(to: deadline)
                 await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
-                if keepsOutputControls { grant.relaxesOutput = false }
+                if keepsOutputControls, grant.isGiven { grant.relaxesOutput = false }
                 use.note(answer)
                 return .granted(grant)
             default:

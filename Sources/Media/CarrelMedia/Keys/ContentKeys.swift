@@ -26,11 +26,27 @@ package struct ContentKeys: Sendable {
     /// Sets the key for everything without its own key.
     package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
-    /// When the first of them ends; nil if none does.
-    package var end: Instant? { grants.values.compactMap(\.end).min() }
+    /// When the first of them ends.
+    package var end: ContentKeyEnd { ContentKeyEnd(firstOf: grants.values.map(\.end) + [everything?.end].compactMap { $0 }) }
 
     /// Whether all of them may be used for a plain stream of bytes.
     package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }
+
+    /// Whether a license has one of them.
+    package var hasLicense: Bool { grants.values.contains(where: \.isLicensed) || everything?.isLicensed == true }
+
+    /// Checks that the keys may be used for the pictures of their tracks.
+    ///
+    /// - Parameter tracks: the tracks of the movie.
+    /// - Throws: `outputControl` if a license allows smaller pictures only, or their size is not known.
+    package func checkPictures(_ tracks: [MP4Track]) throws(MediaError) {
+        for (place, grant) in grants where grant.maxPixels != nil {
+            guard let track = tracks.first(where: { $0.id == place.track }), track.kind == "vide" else { continue }
+            try grant.checkPictures(track.pixels, "track \(track.id)")
+        }
+        guard let everything, everything.maxPixels != nil else { return }
+        for track in tracks where track.kind == "vide" { try everything.checkPictures(track.pixels, "track \(track.id)") }
+    }
 
     /// Checks that all of them may be used for plain files now.
     ///
@@ -134,5 +150,17 @@ package struct ContentKeys: Sendable {
 
     private static func words(_ id: KeyID?, _ track: UInt32) -> String {
         id.map { "key id \($0) (track \(track))" } ?? "track \(track)"
+    }
+}
+
+extension MP4Track {
+    /// The pixels of its largest picture, by its sample descriptions; nil if one of them has no size.
+    var pixels: Int? {
+        var largest = 0
+        for entry in entries {
+            guard entry.width > 0, entry.height > 0 else { return nil }
+            largest = max(largest, entry.width * entry.height)
+        }
+        return largest > 0 ? largest : nil
     }
 }

@@ -168,6 +168,7 @@ public actor MediaStream {
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object.headers, from: keys)
             try check(asked, clock)
+            try checkPictures(asked, object.contentType)
             grant = asked
         }
         return MediaStream(source, object.payload, grant, clock, contentType: object.contentType, headers: object.headers)
@@ -190,6 +191,7 @@ public actor MediaStream {
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
         try check(grant, clock)
+        try checkPictures(grant, format.contentType ?? information.contentType)
         var start: Int64 = 0
         var iv = format.iv
         if iv == nil {
@@ -223,8 +225,18 @@ public actor MediaStream {
         )
     }
 
+    /// Media types without pictures of a movie.
+    private static let typesWithoutPictures = ["audio/", "text/", "application/epub+zip", "application/pdf"]
+
+    /// Refuses a content that may have pictures, if the license limits their size: it is not known here.
+    private static func checkPictures(_ grant: ContentKeyGrant, _ contentType: String?) throws(MediaError) {
+        let type = contentType?.lowercased() ?? ""
+        guard !typesWithoutPictures.contains(where: { type.hasPrefix($0) }) else { return }
+        try grant.checkPictures(nil, "the stream")
+    }
+
     private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
-        if let end = grant.end, end <= clock.now { throw MediaError(.expiredKey, "the key could be used until \(end)") }
+        try grant.end.check(at: clock.now)
     }
 
     /// The position of the next read, from 0 to ``size``.
@@ -257,7 +269,7 @@ public actor MediaStream {
     ///
     /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `Malformed` if the padding at the end is wrong:
     ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
@@ -267,6 +279,8 @@ public actor MediaStream {
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
         let bytes = try await source.read(payload.range(holding: wanted))
+        // the license may have ended while the bytes came
+        if let grant { try Self.check(grant, clock) }
         return try payload.decrypt(bytes, holding: wanted, key: key)
     }
 
