@@ -95,7 +95,12 @@ public actor MediaStream {
     /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
 
+    /// Whether tags protect the bytes from change. Without them a change is noticed in the padding at most.
+    public nonisolated let detectsChanges: Bool
+
     private let source: any MediaSource
+    /// Checks the tags; nil if there are none.
+    private let checked: CheckedPayload?
     private let payload: EncryptedPayload
     private let clock: any WallClock
     /// The key; nil after the stream was closed, and for clear content.
@@ -112,7 +117,8 @@ public actor MediaStream {
         _ grant: ContentKeyGrant?,
         _ clock: any WallClock,
         contentType: String?,
-        headers: DCFHeaders?
+        headers: DCFHeaders?,
+        checked: CheckedPayload? = nil
     ) {
         self.source = source
         self.payload = payload
@@ -120,6 +126,8 @@ public actor MediaStream {
         self.clock = clock
         self.contentType = contentType
         self.headers = headers
+        self.checked = checked
+        detectsChanges = checked != nil
         size = payload.clearLength ?? 0
     }
 
@@ -132,7 +140,7 @@ public actor MediaStream {
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
+    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -164,13 +172,24 @@ public actor MediaStream {
             throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
         }
         let object = objects[number - 1]
-        var grant: ContentKeyGrant?
+        var (grant, checked): (ContentKeyGrant?, CheckedPayload?)
         if object.payload.cipher != .none {
-            let asked = try await ContentKeyGrant.content(of: object.headers, from: keys)
+            let asked = try await ContentKeyGrant.content(of: object, from: keys)
             try check(asked, clock)
             grant = asked
+            if let table = object.tags {
+                checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source)
+            }
         }
-        return MediaStream(source, object.payload, grant, clock, contentType: object.contentType, headers: object.headers)
+        return MediaStream(
+            source,
+            object.payload,
+            grant,
+            clock,
+            contentType: object.contentType,
+            headers: object.headers,
+            checked: checked
+        )
     }
 
     private static func openRaw(
@@ -257,7 +276,8 @@ public actor MediaStream {
     ///
     /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `Malformed` if the padding at the end is wrong:
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `media.altered` if a block of a tagged DCF was
+    ///   changed, moved or cut off; `Malformed` if the padding at the end is wrong:
     ///   another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
@@ -266,6 +286,7 @@ public actor MediaStream {
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
+        if let checked, let key { return try await checked.read(wanted, from: source, key: key) }
         let bytes = try await source.read(payload.range(holding: wanted))
         return try payload.decrypt(bytes, holding: wanted, key: key)
     }
@@ -275,6 +296,7 @@ public actor MediaStream {
         guard !isClosed else { return }
         isClosed = true
         grant = nil
+        checked?.close()
         await source.close()
     }
 }
