@@ -360,6 +360,10 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
     ),
+    library(
+        "Clients/CarrelLicenseKeys",
+        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
+    ),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
     library(
         "Clients/CarrelPresentation",
@@ -371,6 +375,7 @@ let clientsTargets: [Target] = [
         bytes: true,
         carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
     ),
+    library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -384,7 +389,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP Media MediaInspection MediaPackaging MediaSource Metrics Player Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -563,8 +568,17 @@ let package = Package(
         product(["CarrelPlayer", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelMedia", "CarrelBytes"]),
         product([
+            "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
+            "CarrelJSON", "CarrelBytes",
+        ]),
+        product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
+        ]),
+        product([
+            "CarrelPlayerRights", "CarrelLicenseKeys", "CarrelPlayer", "CarrelProxy", "CarrelMediaSource", "CarrelMedia",
+            "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient",
+            "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),

@@ -41,6 +41,26 @@ package struct PrivateFile: Sendable {
         throw ReaderError(.store, "the \(name) is too long")
     }
 
+    /// Tells one content of the file from the next, without reading it.
+    package struct Mark: Sendable, Equatable {
+        fileprivate var inode: UInt64
+        fileprivate var seconds: Int
+        fileprivate var nanoseconds: Int
+        fileprivate var length: Int
+    }
+
+    /// The mark of the present content; nil if there is no file.
+    package var mark: Mark? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return Mark(
+            inode: UInt64(status.st_ino),
+            seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec,
+            length: Int(status.st_size)
+        )
+    }
+
     /// Runs a closure under the file's lock, alone among all callers of the same path, in this process or another.
     package func locked<Value>(_ body: () throws -> Value) throws -> Value {
         let descriptor = unsafe open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -36,9 +36,7 @@ final class KeyDesk: Sendable {
     func key(_ parity: KeyParity, _ message: KeyMessage?) throws -> Secret {
         let name = Name(id: message?.keyID(parity), content: message?.contentID, parity: parity)
         let grant = try known.withLock { $0[name] } ?? ask(name)
-        if let end = grant.end, end <= clock.now {
-            throw MediaError(.expiredKey, "the key for \(Self.words(name)) could be used until \(end)")
-        }
+        try grant.end.check(at: clock.now, "key for \(Self.words(name))")
         return grant.key
     }
 

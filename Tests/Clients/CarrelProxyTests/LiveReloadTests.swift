@@ -57,9 +57,8 @@ struct `A live DASH source of a made origin` {
     }
 
     @Test func `keeps its numbers when its rights end and are renewed`() async throws {
-        let (clock, end) = (ManualClock(.now()), Locked<Instant?>(nil))
-        var granted = StreamRights()
-        granted.renewedEnd = { end.withLock { $0 } }
+        let (clock, end) = (ManualClock(.now()), ContentKeyEnd())
+        let granted = StreamRights(keys: GivenKeys(), end: end)
         let rights = TestRights(answering: .granted(granted))
         let session = try run.proxy.makeURL(TestRights.url(origin.url("live.mpd")), .dash, rights: rights, clock: clock)
         let list = session.url.replacing("index.m3u8", with: "media.m3u8?video=0&audio=0")
@@ -67,9 +66,9 @@ struct `A live DASH source of a made origin` {
         #expect(LiveList(try await ProxyRun.text(list)) == LiveList(0, 0, [20, 22, 24]))
         origin.put("live.mpd", LiveManifest(periods: [.init(start: 0, segments: 11..<14)]).text)
         run.clock.advance(by: .milliseconds(1050))
-        end.withLock { $0 = clock.now }
+        end.move(to: clock.now)
         try await ProxyRun.expectRefusal(list, .expiredKey, 403, of: run)
-        end.withLock { $0 = nil }
+        end.move(to: nil)
         #expect(LiveList(try await ProxyRun.text(list)) == LiveList(1, 0, [22, 24, 26]))
         await run.proxy.stop()
     }

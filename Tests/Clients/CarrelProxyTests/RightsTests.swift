@@ -243,9 +243,8 @@ import Testing
         let origin = try OriginServer(package.path)
         let clock = ManualClock(Instant(milliseconds: 1_000_000_000_000))
         let run = try ProxyRun()
-        let end = Locked<Instant?>(clock.now + .seconds(10))
-        var granted = StreamRights(keys: package.keys)
-        granted.renewedEnd = { end.withLock { $0 } }
+        let end = ContentKeyEnd(clock.now + .seconds(10))
+        let granted = StreamRights(keys: package.keys, end: end)
         let rights = TestRights(answering: .granted(granted))
         let source = TestRights.url("\(origin.origin)/master.m3u8")
         let session = try run.proxy.makeURL(source, .hls, rights: rights, clock: clock)
@@ -253,12 +252,12 @@ import Testing
         #expect(try await ProxyRun.get(segment).status == 200)
         // renewed in time, and late
         clock.advance(by: .seconds(9))
-        end.withLock { $0 = clock.now + .seconds(10) }
+        end.move(to: clock.now + .seconds(10))
         clock.advance(by: .seconds(9))
         #expect(try await ProxyRun.get(segment).status == 200)
         clock.advance(by: .seconds(1))
         try await ProxyRun.expectRefusal(segment, .expiredKey, 403, of: run)
-        end.withLock { $0 = clock.now + .seconds(10) }
+        end.move(to: clock.now + .seconds(10))
         for url in [session.url, segment] { #expect(try await ProxyRun.get(url).status == 200) }
         #expect(rights.asked.count == 1)
         await run.proxy.stop()

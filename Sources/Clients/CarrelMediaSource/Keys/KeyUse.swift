@@ -9,9 +9,8 @@ import CarrelThreads
 /// Each response has its own, so that a key that has ended stops those that use it and no other.
 package final class KeyUse: Sendable {
     private struct State {
-        var end: Instant?
-        /// The end of the rights, which may be renewed during the response.
-        var renewedEnd: (@Sendable () -> Instant?)?
+        /// The ends of the keys and of the rights, each once: they move while the response is sent.
+        var ends: [ObjectIdentifier: ContentKeyEnd] = [:]
         var isPending = false
         var refusal: ProxyError?
         /// Other key uses whose keys this response also uses.
@@ -26,33 +25,25 @@ package final class KeyUse: Sendable {
     package func note(_ answer: ContentKeyAnswer) {
         state.withLock { state in
             switch answer {
-            case .granted(let grant): if let end = grant.end { state.end = min(state.end ?? end, end) }
+            case .granted(let grant): state.ends[ObjectIdentifier(grant.end)] = grant.end
             case .pending: state.isPending = true
             case .refused, .unknown: break
             }
         }
     }
 
-    /// Records the expiry of the rights under which the response is sent.
-    ///
-    /// - Parameters:
-    ///   - end: of the rights; nil if they do not end.
-    ///   - renewedEnd: returns the end after renewals; must not wait.
-    package func limit(to end: Instant?, renewedEnd: (@Sendable () -> Instant?)?) {
-        state.withLock { state in
-            if let end { state.end = min(state.end ?? end, end) }
-            state.renewedEnd = renewedEnd
-        }
-    }
+    /// Records the end of the rights under which the response is sent.
+    package func limit(to end: ContentKeyEnd) { state.withLock { $0.ends[ObjectIdentifier(end)] = end } }
 
     /// Adds the keys that other tasks requested.
     package func join(_ uses: [KeyUse]) { state.withLock { $0.joined += uses.filter { $0 !== self } } }
 
     /// When the first key ends; nil when none does.
-    package var end: Instant? {
-        let (end, renewed, joined) = state.withLock { ($0.end, $0.renewedEnd, $0.joined) }
-        let ends = [end, renewed?()] + joined.map(\.end)
-        return ends.compactMap { $0 }.min()
+    package var end: Instant? { ends.compactMap(\.instant).min() }
+
+    private var ends: [ContentKeyEnd] {
+        let (ends, joined) = state.withLock { (Array($0.ends.values), $0.joined) }
+        return ends + joined.flatMap(\.ends)
     }
 
     /// Notes why a key could not be requested.
@@ -60,9 +51,13 @@ package final class KeyUse: Sendable {
 
     /// Checks that no key of the response has ended.
     ///
-    /// - Throws: `proxy.expired-key`.
+    /// - Throws: `proxy.expired-key`; `proxy.refused-key` if its license was revoked or is denied.
     package func check(at now: Instant) throws(ProxyError) {
-        guard let end, end <= now else { return }
+        let ends = ends
+        if let refusal = ends.lazy.compactMap(\.refusal).first {
+            throw ProxyError(.refusedKey, "the key may not be used any more: \(refusal)")
+        }
+        guard let end = ends.compactMap(\.instant).min(), end <= now else { return }
         throw ProxyError(.expiredKey, "the key could be used until \(end)")
     }
 

@@ -17,29 +17,28 @@ public actor LicenseSession {
 
     private let engine: PlayerEngine
     private let granted: License
-    private let action: LicenseAction
-    private let needsOpenOutput: Bool
+    private nonisolated let use: LicensedUse
     /// The stream that is played; nil for a license of the store.
     private let generation: Int?
+    private var beginning: Task<ActionResult, any Error>?
+    private var hasBegun = false
     private var isStopped = false
     private var heartbeat: Task<Void, Never>?
 
     init(
         _ engine: PlayerEngine,
-        _ record: LicenseRecord,
+        _ license: License,
         contentID: String,
-        action: LicenseAction,
-        _ needsOpenOutput: Bool,
+        _ use: LicensedUse,
         _ result: ActionResult,
         generation: Int?
     ) {
         self.generation = generation
         self.engine = engine
-        granted = record.license
+        granted = license
         self.contentID = contentID
-        license = record.license.id
-        self.action = action
-        self.needsOpenOutput = needsOpenOutput
+        self.license = license.id
+        self.use = use
         self.result = result
     }
 
@@ -48,12 +47,55 @@ public actor LicenseSession {
     /// The ids of the keys that the license has, 32 hexadecimal digits each.
     public nonisolated var keyIDs: [String] { granted.keys.map(\.id.hex) }
 
+    /// The content ID in the license; it may have been found by the alias of a key.
+    package nonisolated var licensedContent: String { granted.contentID }
+
+    /// Whether the content may leave the player as plain bytes.
+    package nonisolated var hasOpenOutput: Bool { use.needsOpenOutput }
+
+    /// Decides another action under the same license.
+    ///
+    /// - Parameter action: the action; it is not counted.
+    /// - Returns: the decision now.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    package func check(_ action: LicenseAction) async throws(PlayerError) -> ActionResult {
+        let other = LicensedUse(action: action, needsOpenOutput: use.needsOpenOutput, enforced: use.enforced)
+        return try await engine.recheck(license, other, isUnderWay: beginning != nil)
+    }
+
+    /// Whether the license is in the store; otherwise it is of a stream.
+    package nonisolated var isStored: Bool { generation == nil }
+
+    /// Counts the use, once: the first play and the count are on the disk before this returns.
+    ///
+    /// - Throws: `player.denied`, `player.stopped`, `player.store`.
+    package func begin() async throws(PlayerError) {
+        guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
+        let task: Task<ActionResult, any Error>
+        if let beginning {
+            task = beginning
+        } else {
+            let (engine, license, use) = (engine, license, use)
+            task = Task { try await engine.perform(license, use) }
+            beginning = task
+        }
+        do {
+            _ = try await task.value
+        } catch {
+            // a failure counted nothing
+            if beginning == task { beginning = nil }
+            throw error as? PlayerError ?? PlayerError(.store, "the use cannot be counted")
+        }
+        hasBegun = true
+        keepAlive()
+    }
+
     /// Decides again, such as when an output changes or a time in `ActionResult.callbacks` comes.
     ///
     /// - Returns: the decision now.
     /// - Throws: `player.store`, `player.store-damaged`.
     public func check() async throws(PlayerError) -> ActionResult {
-        try await engine.recheck(license, action, needsOpenOutput)
+        try await engine.recheck(license, use, isUnderWay: beginning != nil)
     }
 
     /// Throws unless the license allows the use at this moment.
@@ -71,6 +113,16 @@ public actor LicenseSession {
     /// - Returns: 16 bytes.
     /// - Throws: `player.denied`, `player.stopped`, `player.vault`.
     package func key(_ id: KeyID) async throws(PlayerError) -> Secret {
+        guard hasBegun else { throw PlayerError(.stopped, "the use of the license has not begun") }
+        return try await uncountedKey(id)
+    }
+
+    /// A key of the content for what the license gives without a play, such as the directory of a publication.
+    ///
+    /// - Parameter id: of the key.
+    /// - Returns: 16 bytes.
+    /// - Throws: `player.denied`, `player.stopped`, `player.vault`.
+    package func uncountedKey(_ id: KeyID) async throws(PlayerError) -> Secret {
         try await requireLive()
         return try await engine.key(id, of: granted)
     }
@@ -119,6 +171,6 @@ public actor LicenseSession {
         isStopped = true
         heartbeat?.cancel()
         heartbeat = nil
-        await engine.endUse(of: license, generation: generation)
+        if hasBegun { await engine.endUse(of: license, generation: generation) }
     }
 }

@@ -31,7 +31,15 @@ extension PlayerEngine {
         action: LicenseAction = .play,
         needsOpenOutput: Bool = false
     ) async throws(PlayerError) -> LicenseDecision {
-        try await decide(contentID, action, needsOpenOutput, by: try await evaluation())
+        try await decide(contentID, action, needsOpenOutput, by: try await evaluation([]))
+    }
+
+    /// Decides for a host that enforces more than the app declared: code that enforces an obligation itself names it here.
+    func decide(
+        _ contentID: String,
+        _ use: LicensedUse
+    ) async throws(PlayerError) -> LicenseDecision {
+        try await decide(contentID, use.action, use.needsOpenOutput, by: try await evaluation(use.enforced))
     }
 
     private func decide(
@@ -64,44 +72,80 @@ extension PlayerEngine {
         action: LicenseAction = .play,
         needsOpenOutput: Bool = false
     ) async throws(PlayerError) -> LicenseSession {
-        let evaluation = try await evaluation()
-        let decision = try await decide(contentID, action, needsOpenOutput, by: evaluation)
+        let session = try await open(contentID, LicensedUse(action: action, needsOpenOutput: needsOpenOutput))
+        try await session.begin()
+        return session
+    }
+
+    /// Opens a license for an action that begins later: nothing is counted.
+    ///
+    /// - Parameters:
+    ///   - contentID: the content ID, or `urn:marlin:kid:…`.
+    ///   - use: the action, and the obligations that the caller enforces.
+    /// - Returns: the session, which gives keys out after `begin`.
+    /// - Throws: `player.denied` if no license allows it; `player.not-personalized`, `player.store`, `player.store-damaged`.
+    package func open(_ contentID: String, _ use: LicensedUse) async throws(PlayerError) -> LicenseSession {
+        let decision = try await decide(contentID, use)
         guard decision.result.isGranted, let id = decision.license else { throw Self.denied(decision.result) }
-        let keys = try await trust().keys
-        let (result, record): (ActionResult, LicenseRecord?)
+        let license: License
         if let stream = streams[id] {
-            let outcome = evaluation.perform(action, stream.record, needsOpenOutput: needsOpenOutput)
+            license = stream.record.license
+        } else if let row = try await licenses().row(id) {
+            license = try await record(row).license
+        } else {
+            throw Self.denied(.refused(.noLicense))
+        }
+        return LicenseSession(
+            self,
+            license,
+            contentID: contentID,
+            use,
+            decision.result,
+            generation: streams[id]?.generation
+        )
+    }
+
+    /// Counts an action under a license; the count is on the disk before this returns.
+    ///
+    /// - Parameters:
+    ///   - id: the license.
+    ///   - use: the action.
+    /// - Returns: the decision.
+    /// - Throws: `player.denied`, `player.store`.
+    func perform(_ id: String, _ use: LicensedUse) async throws(PlayerError) -> ActionResult {
+        let evaluation = try await evaluation(use.enforced)
+        let keys = try await trust().keys
+        let result: ActionResult
+        if let stream = streams[id] {
+            let outcome = evaluation.perform(use.action, stream.record, needsOpenOutput: use.needsOpenOutput)
             if outcome.result.isGranted, let after = outcome.record {
                 streams[id]?.record = after
                 streams[id]?.uses += 1
             }
-            (result, record) = (outcome.result, outcome.record)
+            result = outcome.result
         } else {
-            (result, record) = try await licenses().update(id) { row in
-                guard let known = row else { return (false, (ActionResult.refused(.noLicense), nil)) }
-                let outcome = evaluation.perform(action, try known.record(keys), needsOpenOutput: needsOpenOutput)
-                guard outcome.result.isGranted, let after = outcome.record else { return (false, (outcome.result, nil)) }
+            result = try await licenses().update(id) { row in
+                guard let known = row else { return (false, ActionResult.refused(.noLicense)) }
+                let outcome = evaluation.perform(use.action, try known.record(keys), needsOpenOutput: use.needsOpenOutput)
+                guard outcome.result.isGranted, let after = outcome.record else { return (false, outcome.result) }
                 row?.take(after)
-                return (true, (outcome.result, after))
+                return (true, outcome.result)
             }
         }
-        guard result.isGranted, let record else { throw Self.denied(result) }
-        let session = LicenseSession(
-            self,
-            record,
-            contentID: contentID,
-            action: action,
-            needsOpenOutput,
-            result,
-            generation: streams[id]?.generation
-        )
-        await session.keepAlive()
-        return session
+        guard result.isGranted else { throw Self.denied(result) }
+        return result
     }
 
-    /// Checks an action again while it runs, against the current license.
-    func recheck(_ id: String, _ action: LicenseAction, _ needsOpenOutput: Bool) async throws(PlayerError) -> ActionResult {
-        let evaluation = try await evaluation()
+    /// Checks an action again, against the current license.
+    ///
+    /// - Parameters:
+    ///   - id: the license.
+    ///   - use: the action.
+    ///   - isUnderWay: whether it has begun and was counted.
+    /// - Returns: the decision.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    func recheck(_ id: String, _ use: LicensedUse, isUnderWay: Bool) async throws(PlayerError) -> ActionResult {
+        let evaluation = try await evaluation(use.enforced)
         let record: LicenseRecord?
         if let stream = streams[id] {
             record = stream.record
@@ -110,7 +154,7 @@ extension PlayerEngine {
         } else {
             record = nil
         }
-        return evaluation.check(action, record, needsOpenOutput: needsOpenOutput, isUnderWay: true)
+        return evaluation.check(use.action, record, needsOpenOutput: use.needsOpenOutput, isUnderWay: isUnderWay)
     }
 
     /// A key of a license, by the vault's own key.
@@ -141,13 +185,15 @@ extension PlayerEngine {
     }
 
     /// An evaluation at this moment. The clock's mark is on the disk before anything is decided by it, within a minute.
-    private func evaluation() async throws(PlayerError) -> Evaluation {
+    private func evaluation(_ enforced: Set<String>) async throws(PlayerError) -> Evaluation {
         let (trust, store, host) = (try await trust(), try await licenses(), host)
         var clock = try await store.clock()
         let reading = clock.read(on: host)
         let (before, isAnchored) = (clock.mark, clock.isAnchored(on: host))
         clock.advance(on: host)
         if !isAnchored || clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
+        var capabilities = capabilities
+        capabilities.obligations.formUnion(enforced)
         return Evaluation(
             player: trust.player,
             serial: trust.serial,

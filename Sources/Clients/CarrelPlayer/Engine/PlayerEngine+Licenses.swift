@@ -41,6 +41,15 @@ extension PlayerEngine {
         return try await keep(license, data, tag: tag, priority: priority)
     }
 
+    /// Takes a license in any form: signed, or as a token that is redeemed first.
+    ///
+    /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
+    /// - Throws: the errors of ``addLicense(_:tag:priority:)`` and ``process(_:tag:priority:)``.
+    package func takeLicense(_ text: String) async throws(PlayerError) {
+        let text = String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        if RightsMessage.isLicense(text) { try await addLicense(text) } else { try await process(text) }
+    }
+
     private func keep(
         _ license: License,
         _ data: String,

@@ -3,6 +3,7 @@
 import CarrelVault
 public import CarrelBytes
 import CarrelCrypto
+import CarrelReader
 import CarrelRights
 
 /// The time of the service, and how sure it is.
@@ -156,14 +157,21 @@ extension PlayerEngine {
     }
 
     private func fetchRevocations() async throws(PlayerError) {
-        let text = try await server().text("/v1/license/revocations")
+        let known = try await trust().revocations
+        var tag: String?
+        if let list = state?.answer?.revocations, let listTag = state?.listTag, listTag.isTag(of: list),
+            try await !isStale(known)
+        {
+            tag = listTag.tag
+        }
+        guard let (text, newTag) = try await server().text("/v1/license/revocations", unless: tag) else { return }
         let list: Revocations
         do throws(RightsError) {
             list = try await verified { trust throws(RightsError) in try Revocations(text, keys: trust.keys) }
         } catch {
             throw PlayerError(.rejected, error.message)
         }
-        guard list.number >= (try await trust().revocations.number) else {
+        guard list.number >= known.number else {
             throw PlayerError(.rejected, "the list of what is revoked is older than the one that is known")
         }
         guard try await !isStale(list) else {
@@ -175,7 +183,32 @@ extension PlayerEngine {
             var answer = known
             answer.revocations = text
             state.answer = ServiceTrust.newest(answer, known)
+            state.listTag = newTag.map { PlayerState.ListTag($0, of: text) }
         }
+    }
+
+    /// How often the list of revocations is requested while a license is in use.
+    private static var listInterval: Duration { .seconds(300) }
+
+    /// Requests the list of revocations, unless that was done in the last five minutes. Licenses in use call it.
+    ///
+    /// - Returns: how long to wait before the next call.
+    package func followRevocations() async -> Duration {
+        let now = ContinuousClock.now
+        if let last = lastListRequest, now - last < Self.listInterval { return Self.listInterval - (now - last) }
+        lastListRequest = now
+        // without a network, the known list is used
+        try? await updateRevocations()
+        return Self.listInterval
+    }
+
+    /// Reads the player's file again if another process has replaced it, for example with a newer list of revocations.
+    package func refresh() {
+        let mark = file.mark
+        guard mark != knownMark else { return }
+        knownMark = mark
+        guard let state = try? Self.load(file) else { return }
+        take(state)
     }
 
     /// Whether a list of revocations has ended, by a clock that can be trusted. A device without a network keeps using the list

@@ -69,9 +69,13 @@ public actor PlayerEngine {
     let app: App
     private let folder: String
     let client: HTTPClient
-    let clock: any WallClock
+    nonisolated let clock: any WallClock
     private let hostClock: @Sendable (any WallClock) -> HostClock
-    private let file: PrivateFile
+    let file: PrivateFile
+    /// The state of the file when it was last read here.
+    var knownMark: PrivateFile.Mark?
+    /// When the list of revocations was last requested for a license in use.
+    var lastListRequest: ContinuousClock.Instant?
     let listener: (@Sendable (PlayerTransaction) -> Void)?
     var state: PlayerState?
     /// Exceptions for tests.
@@ -172,7 +176,7 @@ public actor PlayerEngine {
         }
     }
 
-    private static func load(_ file: PrivateFile) throws(PlayerError) -> PlayerState? {
+    static func load(_ file: PrivateFile) throws(PlayerError) -> PlayerState? {
         let bytes: [UInt8]?
         do throws(ReaderError) {
             bytes = try file.load()
@@ -432,6 +436,13 @@ public actor PlayerEngine {
         } catch {
             throw PlayerError(.store, "the file with the player's certificate cannot be written")
         }
+        changes += 1
+        knownTrust = nil
+    }
+
+    /// Takes over the state that another process wrote.
+    func take(_ read: PlayerState) {
+        state = read
         changes += 1
         knownTrust = nil
     }

@@ -53,6 +53,21 @@ struct PlayerServer: Sendable {
         try Self.text(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
     }
 
+    /// A text that the server signed, unless it is the one that the player has (RFC 9110 §13.1.2).
+    ///
+    /// - Parameters:
+    ///   - path: the path at the server.
+    ///   - tag: the entity tag of the known text; nil if there is none.
+    /// - Returns: the text with its entity tag; nil if the known text is the current one.
+    /// - Throws: ``PlayerError``.
+    func text(_ path: String, unless tag: String?) async throws(PlayerError) -> (text: String, tag: String?)? {
+        var headers: HTTPFields = [:]
+        headers["If-None-Match"] = tag
+        let response = try await send(ClientRequest(base + path, headers: headers, maxResponseBytes: Self.limit))
+        if response.status == .notModified { return nil }
+        return (try Self.text(response), response.headers["ETag"])
+    }
+
     func json(_ path: String) async throws(PlayerError) -> JSON {
         try Self.json(try await send(ClientRequest(base + path, maxResponseBytes: Self.limit)))
     }
@@ -129,6 +144,7 @@ struct PlayerServer: Sendable {
         }
         let status = response.status.rawValue
         listener?(.call("\(request.method)", place, status: status, duration: ContinuousClock.now - start))
+        if response.status == .notModified, request.headers["If-None-Match"] != nil { return response }
         guard !(200..<300).contains(response.status.rawValue) else { return response }
         let problem = try? JSON.parse(response.body.rawSpan, limits: JSONLimits(depth: 8, byteCount: 1 << 20))
         let detail = problem?["detail"]?.string ?? "the server answered with status \(response.status.rawValue)"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelCrypto
 import CarrelJSON
 import CarrelRights
 
@@ -19,6 +20,31 @@ struct PlayerState: Sendable {
     var hasStore = false
     /// The server's last response; nil before the first.
     var answer: PersonalizationResponse?
+    /// The entity tag of a list of revocations, and the SHA-256 of that list.
+    var listTag: ListTag?
+
+    /// The entity tag under which the server sent a list of revocations.
+    struct ListTag: Sendable, Equatable {
+        let tag: String
+        let digest: [UInt8]
+
+        init(_ tag: String, of list: String) {
+            self.tag = tag
+            digest = Self.digest(of: list)
+        }
+
+        init?(_ json: JSON?) {
+            guard let tag = json?["tag"]?.string, let digest = json?.bytes("digest") else { return nil }
+            (self.tag, self.digest) = (tag, digest)
+        }
+
+        var json: JSON { ["tag": .string(tag), "digest": .string(Base64URL.encode(digest))] }
+
+        /// Whether it is the tag of a list.
+        func isTag(of list: String) -> Bool { digest == Self.digest(of: list) }
+
+        private static func digest(of list: String) -> [UInt8] { SHA256.hash(Array(list.utf8).rawSpan) }
+    }
 
     private static let version = 1
 
@@ -39,6 +65,7 @@ struct PlayerState: Sendable {
         self.init(server: server, vault: vault, salt: salt, fingerprint: fingerprint)
         openRequest = json["openRequest"]?.string
         hasStore = json["store"]?.bool ?? false
+        listTag = ListTag(json["listTag"])
         guard let answer = json["answer"] else { return }
         do throws(RightsError) {
             self.answer = try PersonalizationResponse(answer)
@@ -55,6 +82,7 @@ struct PlayerState: Sendable {
         object["openRequest"] = openRequest.map { .string($0) }
         if hasStore { object["store"] = true }
         object["answer"] = answer?.json
+        object["listTag"] = listTag?.json
         return JSON.object(object).writePretty()
     }
 }

@@ -19,8 +19,9 @@ final class SessionKeys: SessionKeySource {
         _ wait: ProxyOptions.LicenseWait,
         policy: ProxyOptions.Policy
     ) {
-        source = AppKeys(keys: keys)
-        tokenReceiver = keys as? any LicenseTokenReceiver
+        let own: any ContentKeySource = (keys as? any CountedKeySource)?.newUse() ?? keys
+        source = AppKeys(keys: own)
+        tokenReceiver = own as? any LicenseTokenReceiver
         self.gate = gate
         self.wait = wait
         // keys that a caller passes in have no terms

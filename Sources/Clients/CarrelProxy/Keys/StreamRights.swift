@@ -34,10 +34,8 @@ public struct StreamRights: Sendable {
     public var keys: any ContentKeySource
     /// Additional rules. An unknown critical one refuses the stream.
     public var extensions: [Extension]
-    /// When the rights end; nil if they do not.
-    public var end: Instant?
-    /// Returns the current expiry of renewable rights. Called repeatedly; must not block.
-    package var renewedEnd: (@Sendable () -> Instant?)?
+    /// When the rights end, which changes as they are renewed or revoked.
+    public var end: ContentKeyEnd
     /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void
 
@@ -52,6 +50,22 @@ public struct StreamRights: Sendable {
         keys: some ContentKeySource = GivenKeys(),
         extensions: [Extension] = [],
         end: Instant? = nil,
+        release: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.init(keys: keys, extensions: extensions, end: ContentKeyEnd(end), release: release)
+    }
+
+    /// Creates rights whose end can change.
+    ///
+    /// - Parameters:
+    ///   - keys: the key source of the content.
+    ///   - extensions: additional rules.
+    ///   - end: when the rights end.
+    ///   - release: called once, after the session has ended.
+    public init(
+        keys: some ContentKeySource,
+        extensions: [Extension] = [],
+        end: ContentKeyEnd,
         release: @escaping @Sendable () async -> Void = {}
     ) {
         self.keys = keys

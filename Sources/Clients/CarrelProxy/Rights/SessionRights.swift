@@ -144,7 +144,7 @@ final class SessionRights: SessionKeySource {
         switch await rights.keys.key(name) {
         case .granted(var grant):
             grant.relaxesOutput = grant.relaxesOutput && rights.relaxesOutput
-            if let end = rights.end { grant.end = min(grant.end ?? end, end) }
+            grant.end = ContentKeyEnd(firstOf: [grant.end, rights.end])
             return .granted(grant)
         case .refused(let reason): return .refused(url.withoutToken(reason))
         case .pending: return .pending

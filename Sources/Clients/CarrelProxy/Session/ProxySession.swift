@@ -2,6 +2,7 @@
 
 import CarrelHTTP
 import CarrelLoopback
+import CarrelMedia
 import CarrelMediaSource
 import CarrelPresentation
 

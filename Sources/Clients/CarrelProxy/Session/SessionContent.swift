@@ -93,7 +93,7 @@ final class SessionContent: Sendable {
     func prepared(_ use: KeyUse) async throws -> Prepared {
         // the rights decide, over clear content too
         if let rights = try await source.rights?.redeemed() {
-            use.limit(to: rights.end, renewedEnd: rights.renewedEnd)
+            use.limit(to: rights.end)
             try use.check(at: settings.clock.now)
         }
         let task = try state.withLock { state throws(ProxyError) in
@@ -147,7 +147,7 @@ final class SessionContent: Sendable {
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key is used after the source is probed again
             // playlists hold no keys, and the numbers of live segments continue
-            if error.code == .expiredKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
+            if error.code == .expiredKey || error.code == .refusedKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             var refusal = HTTPError(error.status, .init(error.code), error.message)

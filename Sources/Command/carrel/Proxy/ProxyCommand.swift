@@ -6,6 +6,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPlayerRights
 import CarrelProxy
 import CarrelReader
 import CarrelThreads

@@ -24,15 +24,22 @@ public struct ContentKeyGrant: Sendable {
     package var key: Secret
     /// Whether the output may be a plain byte stream, without the output controls that the license requires by default.
     public var relaxesOutput: Bool
-    /// When it ends; nil if it does not.
-    public var end: Instant?
+    /// The pixels of a picture, at most; nil if there is no limit. Larger pictures, and pictures of unknown size, are not decrypted.
+    public var maxPixels: Int?
+    /// When it ends, which may change while the key is in use.
+    public var end: ContentKeyEnd
     /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
     package var requiresTags = false
 
-    package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
+    package init(key: Secret, relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.key = key
         self.relaxesOutput = relaxesOutput
+        self.maxPixels = maxPixels
         self.end = end
+    }
+
+    package init(key: Secret, relaxesOutput: Bool = true, end: Instant? = nil) {
+        self.init(key: key, relaxesOutput: relaxesOutput, end: ContentKeyEnd(end))
     }
 
     /// Creates a grant for a key in the memory of an app.
@@ -45,12 +52,23 @@ public struct ContentKeyGrant: Sendable {
         self.init(key: Secret(key), relaxesOutput: relaxesOutput, end: end)
     }
 
+    /// Creates a grant whose end can change while the key is in use.
+    ///
+    /// - Parameters:
+    ///   - key: 16 bytes, or 32 if the cipher has 256-bit keys. The copy here is wiped when it is released.
+    ///   - relaxesOutput: whether the output may be a plain byte stream.
+    ///   - maxPixels: the pixels of a picture, at most; nil if there is no limit.
+    ///   - end: when the key ends.
+    public init(key: [UInt8], relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
+        self.init(key: Secret(key), relaxesOutput: relaxesOutput, maxPixels: maxPixels, end: end)
+    }
+
     /// Checks that the key may be used for plain files now.
     ///
     /// - Parameters:
     ///   - words: its purpose, in words.
     ///   - now: the time.
-    /// - Throws: `outputControl`, `expiredKey`.
+    /// - Throws: `outputControl`, `expiredKey`, `refusedKey`.
     package func checkPlainOutput(_ words: String, at now: Instant) throws(MediaError) {
         guard relaxesOutput else {
             throw MediaError(
@@ -58,7 +76,7 @@ public struct ContentKeyGrant: Sendable {
                 "the license for \(words) asks for output controls, which a plain file does not have"
             )
         }
-        if let end, end <= now { throw MediaError(.expiredKey, "the key for \(words) could be used until \(end)") }
+        try end.check(at: now, "key for \(words)")
     }
 }
 

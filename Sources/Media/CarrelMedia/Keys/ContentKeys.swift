@@ -26,8 +26,8 @@ package struct ContentKeys: Sendable {
     /// Sets the key for everything without its own key.
     package mutating func useForEverything(_ grant: ContentKeyGrant) { everything = grant }
 
-    /// When the first of them ends; nil if none does.
-    package var end: Instant? { grants.values.compactMap(\.end).min() }
+    /// When the first of them ends.
+    package var end: ContentKeyEnd { ContentKeyEnd(firstOf: grants.values.map(\.end) + [everything?.end].compactMap { $0 }) }
 
     /// Whether all of them may be used for a plain stream of bytes.
     package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }

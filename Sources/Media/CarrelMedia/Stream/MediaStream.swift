@@ -140,7 +140,8 @@ public actor MediaStream {
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
+    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
+    ///   has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -243,7 +244,7 @@ public actor MediaStream {
     }
 
     private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
-        if let end = grant.end, end <= clock.now { throw MediaError(.expiredKey, "the key could be used until \(end)") }
+        try grant.end.check(at: clock.now)
     }
 
     /// The position of the next read, from 0 to ``size``.
@@ -276,9 +277,8 @@ public actor MediaStream {
     ///
     /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`; `media.altered` if a block of a tagged DCF was
-    ///   changed, moved or cut off; `Malformed` if the padding at the end is wrong:
-    ///   another key, or altered bytes.
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `media.altered` if a block of a
+    ///   tagged DCF was changed, moved or cut off; `Malformed` if the padding at the end is wrong: another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
@@ -286,9 +286,15 @@ public actor MediaStream {
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
-        if let checked, let key { return try await checked.read(wanted, from: source, key: key) }
-        let bytes = try await source.read(payload.range(holding: wanted))
-        return try payload.decrypt(bytes, holding: wanted, key: key)
+        let bytes: [UInt8]
+        if let checked, let key {
+            bytes = try await checked.read(wanted, from: source, key: key)
+        } else {
+            bytes = try await source.read(payload.range(holding: wanted))
+        }
+        // the license may have ended while the bytes came
+        if let grant { try Self.check(grant, clock) }
+        return checked == nil ? try payload.decrypt(bytes, holding: wanted, key: key) : bytes
     }
 
     /// Closes the stream and its source, and drops the key.

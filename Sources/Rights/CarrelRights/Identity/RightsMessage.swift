@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 package import CarrelJOSE
+import CarrelJSON
 
 /// The signed messages between a player and the service. Each has its own `typ` and algorithm, so that none is mistaken for
 /// another.
@@ -19,6 +21,14 @@ package enum RightsMessage {
     package static let proof = TypedJWS.Kind(type: "dpop+jwt", algorithm: .es256, hasKey: true, maxByteCount: 4096)
     /// A license.
     package static let license = TypedJWS.Kind(type: "cpk-lic+jwt", algorithm: .edDSA)
+    /// Whether a text has the form of a license, by its header alone; only ``License`` verifies it.
+    package static func isLicense(_ text: String) -> Bool {
+        guard let header = text.split(separator: ".", maxSplits: 1).first, header.utf8.count <= 1024,
+            let bytes = Base64URL.decode(header), let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4))
+        else { return false }
+        return json["typ"]?.string == license.type
+    }
+
     /// The numbered list of revocations.
     package static let revocations = TypedJWS.Kind(type: "cpk-rev+jwt", algorithm: .edDSA, maxByteCount: 8 << 20)
     /// The time of the service.

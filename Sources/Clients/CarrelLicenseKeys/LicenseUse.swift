@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelCrypto
+package import CarrelMedia
+package import CarrelPlayer
+package import CarrelRights
+
+/// One license in use, from the first request for a key to its end.
+///
+/// It is evaluated twice a second, so that the ends of its keys follow the license; contact with the service is the part of
+/// ``ServiceContact``.
+package actor LicenseUse {
+    /// The license.
+    package nonisolated let license: String
+    /// The content ID by which it was found.
+    package nonisolated let contentID: String
+    /// The content ID in the license.
+    package nonisolated let licensedContent: String
+    /// The IDs of its keys, 32 hexadecimal digits each.
+    package nonisolated let keyIDs: [String]
+    /// Whether the output may be plain bytes.
+    package nonisolated let relaxesOutput: Bool
+    /// The decision when it was opened, with the obligations that the caller enforces.
+    package nonisolated let result: ActionResult
+    /// The end of the license.
+    package nonisolated let end = ContentKeyEnd()
+
+    private let engine: PlayerEngine
+    private let session: LicenseSession
+    private let contact: ServiceContact
+    private var ends: [String: ContentKeyEnd] = [:]
+    private var keys: [String: Secret] = [:]
+    private var watch: Task<Void, Never>?
+    private var isStopped = false
+
+    /// How often the license is evaluated.
+    private static let interval = Duration.milliseconds(500)
+
+    init(_ engine: PlayerEngine, _ session: LicenseSession) {
+        self.engine = engine
+        self.session = session
+        license = session.license
+        contentID = session.contentID
+        licensedContent = session.licensedContent
+        keyIDs = session.keyIDs
+        relaxesOutput = session.hasOpenOutput
+        result = session.result
+        contact = ServiceContact(engine, session)
+    }
+
+    deinit { watch?.cancel() }
+
+    /// Begins to follow the license.
+    func start() async {
+        await apply(.success(result))
+        guard watch == nil, !isStopped else { return }
+        watch = Task { [weak self] in
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: Self.interval) } catch { return }
+                guard let self else { return }
+                await self.follow()
+            }
+        }
+    }
+
+    /// Counts the use, once. The count is on the disk before this returns.
+    ///
+    /// - Throws: `player.denied`; `player.store`; the error of the service if the license must be attended.
+    package func begin() async throws(PlayerError) {
+        try await contact.attend()
+        try await session.begin()
+        await contact.start()
+    }
+
+    /// A key, while the license allows the use.
+    ///
+    /// - Parameters:
+    ///   - id: the key's ID.
+    ///   - isCounted: whether the use is counted before the key is returned.
+    /// - Returns: the key with its terms.
+    /// - Throws: `player.denied`, `player.stopped`, `player.store`, `player.vault`.
+    package func grant(_ id: String, isCounted: Bool) async throws(PlayerError) -> ContentKeyGrant {
+        if isCounted { try await begin() } else { try await contact.attend() }
+        guard let keyID = KeyID(hex: id) else { throw PlayerError(.denied, "the license does not have this key") }
+        let key: Secret
+        if let known = keys[id] {
+            // the vault may be a slow device; the license is evaluated for every request
+            let result = try await session.check()
+            await apply(.success(result))
+            guard result.isGranted, result.usableKeyIDs.contains(id) else {
+                throw PlayerError(.denied, Self.words(result, id), reason: result.reason)
+            }
+            key = known
+        } else {
+            key = isCounted ? try await session.key(keyID) : try await session.uncountedKey(keyID)
+            keys[id] = key
+        }
+        if let refusal = await contact.refusal { throw PlayerError(.denied, refusal) }
+        let keyEnd = ends[id] ?? ContentKeyEnd(end.instant)
+        ends[id] = keyEnd
+        var grant = ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
+        grant.requiresTags = licensedContent.hasPrefix("urn:carrel:title:")
+        return grant
+    }
+
+    /// Evaluates another action under the same license, such as a copy. Nothing is counted.
+    ///
+    /// - Parameter action: the action.
+    /// - Returns: the decision.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    package func check(_ action: LicenseAction) async throws(PlayerError) -> ActionResult { try await session.check(action) }
+
+    /// Ends the use.
+    package func stop() async {
+        isStopped = true
+        watch?.cancel()
+        watch = nil
+        await contact.stop()
+        let reason = "the use of the license has ended"
+        for end in ends.values { end.end(reason) }
+        end.end(reason)
+        keys = [:]
+        await session.stop()
+    }
+
+    // MARK: - The end
+
+    private func follow() async {
+        await engine.refresh()
+        let outcome: Result<ActionResult, PlayerError>
+        do throws(PlayerError) { outcome = .success(try await session.check()) } catch { outcome = .failure(error) }
+        await apply(outcome)
+    }
+
+    private func apply(_ outcome: Result<ActionResult, PlayerError>) async {
+        let refusal = await contact.refusal
+        switch outcome {
+        case .success(let now):
+            let until = if let end = now.until { await engine.deviceTime(of: end) } else { Instant?.none }
+            guard !isStopped else { return }
+            let reason = refusal ?? (now.isGranted ? stricter(now) : Self.words(now, ""))
+            set(end, reason, until)
+            for (id, keyEnd) in ends {
+                set(keyEnd, reason ?? (now.usableKeyIDs.contains(id) ? nil : "the key was revoked"), until)
+            }
+        case .failure(let error):
+            // a decision that cannot be made now leaves the last one
+            guard !isStopped, [.storeDamaged, .notPersonalized, .outdated, .fingerprint].contains(error.code) else { return }
+            for end in ends.values { end.end(error.message) }
+            end.end(error.message)
+        }
+    }
+
+    private func set(_ end: ContentKeyEnd, _ reason: String?, _ until: Instant?) {
+        if let reason { end.end(reason) } else { end.move(to: until) }
+    }
+
+    /// Why terms of a renewal end the keys that were granted under the former terms; nil if they do not.
+    private func stricter(_ now: ActionResult) -> String? {
+        guard let pixels = now.maxPixels, pixels < result.maxPixels ?? .max else { return nil }
+        return "the renewed license allows smaller pictures only"
+    }
+
+    private static func words(_ result: ActionResult, _ id: String) -> String {
+        switch result.reason {
+        case .noLicense: "the license was removed"
+        case .notYetValid: "the license is not valid yet"
+        case .expiredStorage, .expiredPlayback: "the license has ended"
+        case .countExhausted: "the license was used as often as it allows"
+        case .deviceMismatch: "the license is for another device"
+        case .revoked: "the license was revoked"
+        case .clockRollback: "the clock of this device was set back"
+        case .unsupportedObligation: "the license demands something that this program does not do"
+        case .concurrency: "too many streams are playing"
+        case .outputNotAllowed: "the license does not allow this output"
+        case nil: "the key was revoked"
+        }
+    }
+}
