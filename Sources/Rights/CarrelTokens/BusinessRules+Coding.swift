@@ -59,6 +59,7 @@ extension BusinessRules {
         if outputControlFlags != 0 { json["output"] = .integer(outputControlFlags) }
         json["override"] = outputControlOverride.map { .integer($0.imageConstraintLevel) }
         json["unknownOutput"] = unknownOutputBehavior.map { .string($0.rawValue) }
+        if !conditions.isEmpty { json["terms"] = .object(conditions.json) }
         if !extensions.isEmpty { json["extensions"] = .array(extensions.map { .object($0.json) }) }
         return json
     }
@@ -89,6 +90,7 @@ extension BusinessRules {
         outputControlFlags = try read(UInt32(exactly: json["output"]?.int ?? 0))
         outputControlOverride = json["override"]?.int.flatMap { UInt8(exactly: $0) }.map { .init(imageConstraintLevel: $0) }
         unknownOutputBehavior = json["unknownOutput"]?.string.flatMap { UnknownOutputBehavior(rawValue: $0) }
+        conditions = try json["terms"].map { (json) throws(RightsError) in try LicenseConditions(json) } ?? LicenseConditions()
         for json in json["extensions"]?.array ?? [] { extensions.append(try read(Extension(json))) }
         if let id = json["user"]?.string { user = User(id: id, key: Secret(copying: try cursor.slice(16, "key"))) }
         for json in json["contents"]?.array ?? [] {

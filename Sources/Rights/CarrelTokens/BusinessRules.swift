@@ -133,6 +133,8 @@ package struct BusinessRules: Sendable, Equatable {
     package var unknownOutputBehavior: UnknownOutputBehavior?
     /// At most eight, each type once.
     package var extensions: [Extension] = []
+    /// Terms and obligations of the license; of licenses and streams alone.
+    package var conditions = LicenseConditions()
 
     /// - Parameters:
     ///   - kind: the kind of the token.
@@ -164,6 +166,10 @@ extension BusinessRules {
         guard extensions.count <= 8, Set(extensions.map(\.type)).count == extensions.count,
             extensions.allSatisfy({ $0.type.utf8.count == 4 && Self.isVisible($0.type) && $0.payload.count <= 1024 })
         else { throw RightsError(.malformed, "the extensions of a token are malformed") }
+        try conditions.check()
+        guard conditions.isEmpty || kind == .license || (kind == .ms3 && !conditions.needsStore) else {
+            throw RightsError(.malformed, "only a license has conditions, and a stream none that need a store")
+        }
     }
 
     private func checkContents() throws(RightsError) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
@@ -72,6 +73,7 @@ package struct Grant: Sendable {
             (rules.title, rules.account, rules.redemptions) = (title.id, title.account, title.redemptions)
             rules.issuer = title.issuer
             rules.deviceThumbprint = title.device
+            rules.conditions = title.conditions
             isReusable = false
         } else {
             guard title == nil else { throw Self.restricted("the license message of a title has no id of a token") }
@@ -127,6 +129,7 @@ package struct Grant: Sendable {
         let issuer: String?
         /// The thumbprint of the one device key that may redeem it; nil for any.
         let device: String?
+        let conditions: LicenseConditions
 
         /// The session that names it.
         var session: JSON {
@@ -134,6 +137,7 @@ package struct Grant: Sendable {
             object["account"] = account.map { .string($0) }
             object["issuer"] = issuer.map { .string($0) }
             object["cnf"] = device.map { .string($0) }
+            if !conditions.isEmpty { object["terms"] = .object(conditions.json) }
             return ["carrel": .object(object)]
         }
     }
@@ -143,12 +147,19 @@ package struct Grant: Sendable {
         guard let id = carrel["title"]?.string, let redemptions = carrel["redemptions"]?.int, 1...1_000_000 ~= redemptions else {
             throw restricted("the license message names no title")
         }
+        let conditions: LicenseConditions
+        do throws(RightsError) {
+            conditions = try carrel["terms"].map { (json) throws(RightsError) in try LicenseConditions(json) } ?? LicenseConditions()
+        } catch {
+            throw restricted(error.message)
+        }
         return Title(
             id: id,
             account: carrel["account"]?.string,
             redemptions: redemptions,
             issuer: carrel["issuer"]?.string,
-            device: carrel["cnf"]?.string
+            device: carrel["cnf"]?.string,
+            conditions: conditions
         )
     }
 }

@@ -5,6 +5,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
@@ -48,12 +49,18 @@ extension LicenseDesk {
     private func content(ofTitle title: String, _ grant: Grant) throws -> Content {
         let id = TitleContent.id(ofTitle: title)
         guard try TitleContent.kind(of: title, in: transaction) == .audiobook else {
-            // an edition has no order: its key is in the key store
-            let content = BusinessRules.Content(contentID: id, keyID: KeyID(label: id))
+            // an edition has no order: the keys of all its contents are in the key store
+            let edition = try means.editions.requireKey(ofTitle: title, by: actor, at: now, in: transaction)
+            let keys = try means.keys.titleKeys(title, upTo: edition?.protection.keyNumber ?? 0, in: transaction)
+            guard !keys.isEmpty else {
+                // the error says which key is missing, and why
+                let content = BusinessRules.Content(contentID: id, keyID: TitleContent.keyID(ofTitle: title))
+                throw try missingKey(content)
+            }
             return Content(
                 id: id,
                 ownID: id,
-                keys: [(content.keyID, try key(of: content, in: .unowned))],
+                keys: try keys.map { ($0.id, try means.master.unwrap($0.key)) },
                 subject: player.account ?? "player:\(player.id)"
             )
         }

@@ -3,6 +3,8 @@
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
+import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome
@@ -31,6 +33,8 @@ struct LicenseDesk {
     struct Means: Sendable {
         let personalizations: Personalizations
         let orders: Orders
+        let editions: Editions
+        let keys: ContentKeys
         /// The places of streams: of licenses and of listeners together.
         let leases: Leases
         let master: MasterKeyring.Shared
@@ -100,6 +104,9 @@ struct LicenseDesk {
         }
         guard request.session == .stream || rules.isStorable else {
             throw RuleError(.forbidden, "license.not-storable", "the token is for a stream: its license is not kept")
+        }
+        guard request.session == .persist || !rules.conditions.needsStore else {
+            throw RuleError(.forbidden, "license.restricted", "the license of the token is counted on the device: it must be stored")
         }
         try requireContent(grant)
         // a message that may be used again has a license for the store and one for now
@@ -233,7 +240,7 @@ struct LicenseDesk {
             session: request.session,
             sequence: 1,
             terms: terms,
-            obligations: Self.obligations(grant.rules) + content.obligations,
+            obligations: obligations(grant, content),
             keyIDs: content.keys.map(\.id),
             policies: content.policies,
             issuedAt: now,
@@ -249,14 +256,20 @@ struct LicenseDesk {
         let isRevoked = try RevokedRight.key.isRevoked(content.keyID.hex, in: transaction)
         if let key = content.key, !isRevoked { return key }
         guard !isRevoked, let stored = try ContentKeyStore.key(content.keyID, of: reach, in: transaction) else {
-            throw RuleError(
-                .notFound,
-                "license.key",
-                isRevoked ? "the id of the content's key was revoked" : "the key store does not have the content's key",
-                facts: [("number", .number(-4019))]
-            )
+            throw try missingKey(content)
         }
         return try means.master.unwrap(stored)
+    }
+
+    /// The refusal of a content without a key.
+    func missingKey(_ content: BusinessRules.Content) throws -> RuleError {
+        let isRevoked = try RevokedRight.key.isRevoked(content.keyID.hex, in: transaction)
+        return RuleError(
+            .notFound,
+            "license.key",
+            isRevoked ? "the id of the content's key was revoked" : "the key store does not have the content's key",
+            facts: [("number", .number(-4019))]
+        )
     }
 
     private var leaseLife: Duration { means.settings.interval + means.settings.grace }
@@ -270,6 +283,15 @@ struct LicenseDesk {
             terms.playbackSeconds = message.narrowestPlayDuration
         } else if case .rental(let end, let duration)? = grant.rules.rights {
             (terms.notAfter, terms.playbackSeconds) = (end, duration)
+        }
+        let conditions = grant.rules.conditions
+        terms.playCount = conditions.playCount
+        if let start = conditions.startsAt { terms.notBefore = max(start, terms.notBefore ?? start) }
+        if let storage = conditions.storageSeconds {
+            terms.storageSeconds = storage
+            // after that at the latest, no clock of the license runs
+            let end = now + .seconds(storage) + .seconds(terms.playbackSeconds ?? 0)
+            terms.notAfter = min(end, terms.notAfter ?? end)
         }
         if isStream, grant.rules.title != nil, let duration = terms.playbackSeconds {
             // a stream is played from its issue on
@@ -375,6 +397,15 @@ struct LicenseDesk {
         let license = try own()
         if try LicenseStore.end(license.id, by: "release", plays: reportedPlays, at: now, in: transaction) { effect = .changed }
         return try LicenseStore.license(license.id, in: transaction) ?? license
+    }
+
+    /// The obligations of a license. A license for a title lifts the default output rule, which no desktop meets.
+    private func obligations(_ grant: Grant, _ content: Content) -> [Obligation] {
+        var list = Self.obligations(grant.rules) + grant.rules.conditions.obligations + content.obligations
+        if grant.rules.title != nil, !list.contains(where: { $0.type == Evaluation.openOutput }) {
+            list.append(Obligation(type: Evaluation.openOutput, isCritical: false))
+        }
+        return list
     }
 
     /// The obligations of a token's extensions and output rules.

@@ -5,6 +5,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHome
 import CarrelJSON
@@ -18,6 +19,8 @@ struct TitleTokens: Sendable {
     let database: any Database
     let clock: any WallClock
     let tokens: Tokens
+    let editions: Editions
+    let keys: ContentKeys
 
     /// The grant that staff ask for.
     struct Request: Sendable {
@@ -27,21 +30,31 @@ struct TitleTokens: Sendable {
         /// To own, or a rental.
         let rights: BusinessRules.Rights
         let redemptions: Int
-        /// The id of the one player that may redeem it; nil for any.
-        let player: String?
+        /// The one player that may redeem it; nil for any.
+        let device: Device?
+        let conditions: LicenseConditions
         let expiresAt: Instant
+
+        /// A player, by its id here or by its key.
+        enum Device: Sendable {
+            case player(String)
+            /// The thumbprint of its signing key (RFC 7638 with SHA-256, base 64 for URLs).
+            case thumbprint(String)
+        }
     }
 
     /// One grant in three forms with one id and one order.
     struct Made: Sendable {
         /// 32 hexadecimal digits.
         let id: String
-        /// For a stream.
-        let stream: SealedToken
+        /// For a stream; nil if the license has conditions for which a device must store it.
+        let stream: SealedToken?
         /// For a license in the store of a device.
         let license: SealedToken
         /// The grant as a license message under the service's own communication key.
         let message: String
+        /// The path of the title's protected file; nil if it has none.
+        let file: String?
     }
 
     /// Creates a token. A missing account is created.
@@ -58,35 +71,56 @@ struct TitleTokens: Sendable {
         var rules = BusinessRules(kind: .license, expiresAt: request.expiresAt)
         (rules.title, rules.redemptions) = (request.title, request.redemptions)
         (rules.rights, rules.isStorable) = (request.rights, true)
-        rules.issuer = issuer
+        (rules.issuer, rules.conditions) = (issuer, request.conditions)
         let entry = actor.entry("token.issue", on: rules.idText, at: now, reason: request.title)
-        (rules.account, rules.deviceThumbprint) = try await database.write { transaction -> (String?, String?) in
-            let player = try request.player.map { try Players.require($0, in: transaction).signingKey }
-            if try TitleContent.kind(of: request.title, in: transaction) != .audiobook {
-                let id = TitleContent.id(ofTitle: request.title)
-                guard try ContentKeyStore.key(KeyID(label: id), of: .unowned, in: transaction) != nil else {
-                    throw RuleError(
-                        .notFound,
-                        "license.title",
-                        "the title is not an audiobook, and the key store has no key for it: add one as \(KeyID(label: id).hex)"
-                    )
-                }
-            }
+        let file: String?
+        (rules.account, rules.deviceThumbprint, file) = try await database.write { transaction -> (String?, String?, String?) in
+            let device = try thumbprint(of: request.device, in: transaction)
+            let file = try requireKey(request.title, by: actor, at: now, in: transaction)
             let account = try fresh.map { try Accounts.findOrCreate($0, at: now, in: transaction) }
             guard account?.isSuspended != true else { throw RuleError.licenseSuspended }
             try AuditStore.append(entry, in: transaction)
-            return (account?.id, player)
+            return (account?.id, device, file)
         }
         var stream = BusinessRules(kind: .ms3, id: rules.id, expiresAt: request.expiresAt)
         (stream.title, stream.account, stream.redemptions) = (rules.title, rules.account, rules.redemptions)
         (stream.rights, stream.issuer, stream.deviceThumbprint) = (.session, issuer, rules.deviceThumbprint)
         if case .rental = request.rights { stream.rights = request.rights }
+        stream.conditions = request.conditions
         return Made(
             id: rules.idText,
-            stream: try await tokens.seal(stream, at: now),
+            stream: request.conditions.needsStore ? nil : try await tokens.seal(stream, at: now),
             license: try await tokens.seal(rules, at: now),
-            message: try await message(rules, request, at: now)
+            message: try await message(rules, request, at: now),
+            file: file
         )
+    }
+
+    private func thumbprint(of device: Request.Device?, in transaction: any Transaction) throws -> String? {
+        switch device {
+        case nil: nil
+        case .player(let id): try Players.require(id, in: transaction).signingKey
+        case .thumbprint(let text): text
+        }
+    }
+
+    /// Makes sure that a title can be licensed. The key of an edition with a protected file is made if it is missing.
+    ///
+    /// - Returns: the path of the protected file; nil if the title has none.
+    /// - Throws: ``RuleError`` `license.title`.
+    private func requireKey(_ title: String, by actor: AuditActor, at now: Instant, in transaction: any Transaction) throws -> String?
+    {
+        guard try TitleContent.kind(of: title, in: transaction) != .audiobook else { return nil }
+        let edition = try editions.requireKey(ofTitle: title, by: actor, at: now, in: transaction)
+        guard try !keys.titleKeys(title, upTo: edition?.protection.keyNumber ?? 0, in: transaction).isEmpty else {
+            throw RuleError(
+                .notFound,
+                "license.title",
+                "the title is not an audiobook, and the key store has no key for it: publish its protected file with "
+                    + "'carrel edition set --licensed also', or add a key as \(TitleContent.keyID(ofTitle: title).hex)"
+            )
+        }
+        return edition.flatMap { edition in edition.licensedFile.map { edition.path + $0.address } }
     }
 
     /// The grant as a license message.
@@ -106,7 +140,8 @@ struct TitleTokens: Sendable {
             account: rules.account,
             redemptions: request.redemptions,
             issuer: rules.issuer,
-            device: rules.deviceThumbprint
+            device: rules.deviceThumbprint,
+            conditions: rules.conditions
         )
         entitlement.session = title.session
         return try LicenseMessage(

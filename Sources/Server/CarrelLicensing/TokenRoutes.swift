@@ -22,7 +22,8 @@ struct TokenRoutes: Sendable {
     private static let bodyLimit = 16_384
     private static let members: Set<String> = [
         "title", "account", "rights", "periodEnd", "playDuration", "redemptions", "expiresIn", "contentURL", "serviceURL",
-        "player",
+        "player", "cnf", "copy", "print", "noExport", "watermark", "plays", "storage", "maxPixels", "metering", "attended",
+        "notBefore",
     ]
 
     func add(to router: inout Router) {
@@ -33,12 +34,13 @@ struct TokenRoutes: Sendable {
             let asked = try grant(object)
             var base = try object.string("serviceURL") ?? addresses.base(request)
             if base.hasSuffix("/") { base.removeLast() }
-            let content = try object.string("contentURL") ?? "\(base)/v1/shelf"
+            let content = try object.string("contentURL")
             do {
                 let place = try addresses.configuration(at: base)
                 let issuer = try await callers.backOfficeKey(request)?.id
                 let made = try await titles.make(asked, by: actor, issuer: issuer)
-                return .json(try Self.json(made, asked, place, addresses.rightsURL(made.stream, base, content))).unstored
+                let stream = addresses.rightsURL(made.stream, base, content ?? base + (made.file ?? "/v1/shelf"))
+                return .json(try Self.json(made, asked, place, stream)).unstored
             } catch let error as RightsError {
                 throw ServerError(.invalid, "\(error.message): set http.public-url to the https address of this server")
             }
@@ -85,14 +87,53 @@ struct TokenRoutes: Sendable {
         return id
     }
 
+    private static func number(
+        _ name: String,
+        _ range: ClosedRange<Int>,
+        in object: JSONObject
+    ) throws(ServerError) -> Int? {
+        guard let value = object[name], !value.isNull else { return nil }
+        guard let number = value.int, range.contains(number) else {
+            throw ServerError(.invalid, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// Reads the device that a token is bound to.
+    private static func device(_ object: JSONObject) throws(ServerError) -> TitleTokens.Request.Device? {
+        switch (try object.string("player"), try object.string("cnf")) {
+        case (nil, nil): return nil
+        case (let player?, nil): return .player(player)
+        case (nil, let thumbprint?):
+            guard Base64URL.decode(thumbprint)?.count == 32 else {
+                throw ServerError(.invalid, "cnf must be a thumbprint: SHA-256 in base 64 for URLs (RFC 7638)")
+            }
+            return .thumbprint(thumbprint)
+        default: throw ServerError(.invalid, "player and cnf exclude each other")
+        }
+    }
+
+    /// Reads the conditions of a license.
+    private static func conditions(_ object: JSONObject) throws -> LicenseConditions {
+        var conditions = LicenseConditions()
+        conditions.startsAt = try object.instant("notBefore")
+        conditions.storageSeconds = try number("storage", LicenseConditions.storageRange, in: object)
+        conditions.playCount = try number("plays", LicenseConditions.playRange, in: object)
+        conditions.maxPixels = try number("maxPixels", LicenseConditions.pixelRange, in: object)
+        conditions.isMetered = try object.flag("metering") ?? false
+        conditions.attendedSeconds = try number("attended", LicenseConditions.attendedRange, in: object)
+        conditions.copyCharacters = try number("copy", LicenseConditions.copyRange, in: object)
+        conditions.printPages = try number("print", LicenseConditions.printRange, in: object)
+        conditions.forbidsExport = try object.flag("noExport") ?? false
+        conditions.watermark = try object.string("watermark")
+        do throws(RightsError) { try conditions.check() } catch { throw ServerError(.invalid, error.message) }
+        return conditions
+    }
+
     /// Reads a grant.
     private func grant(_ object: JSONObject) throws -> TitleTokens.Request {
         func number(_ name: String, _ range: ClosedRange<Int>) throws(ServerError) -> Int? {
-            guard let value = object[name], !value.isNull else { return nil }
-            guard let number = value.int, range.contains(number) else {
-                throw ServerError(.invalid, "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
-            }
-            return number
+            try Self.number(name, range, in: object)
         }
         let now = clock.now
         let lifetimes = 1...Int(TokenRequest.maxLifetime)
@@ -115,7 +156,8 @@ struct TokenRoutes: Sendable {
             account: try object.string("account"),
             rights: rights,
             redemptions: try number("redemptions", 1...1_000_000) ?? 1,
-            player: try object.string("player"),
+            device: try Self.device(object),
+            conditions: try Self.conditions(object),
             expiresAt: (now + .seconds(life)).wholeSecond
         )
     }

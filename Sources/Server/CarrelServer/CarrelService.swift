@@ -6,6 +6,7 @@ package import CarrelAudit
 package import CarrelAuthority
 package import CarrelBytes
 package import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 package import CarrelEditionDelivery
 package import CarrelEntitlementSources
@@ -132,6 +133,9 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, players, accounts) {
             try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
+        let contentKeys = ContentKeysCapability(context, accounts)
+        let keys = contentKeys.keys
+        catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -140,8 +144,10 @@ package final class CarrelService: Sendable {
             context,
             licenses,
             accounts,
+            catalog,
             orders,
             authority,
+            contentKeys,
             leases: leases,
             audit: audit.audit
         )
@@ -176,8 +182,9 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, licensing, sources, signOn, streaming, listening, delivery,
-            feeds,
+            audit, accounts, catalog, orders, entitlements, authority, contentKeys, licensing, sources, signOn, streaming,
+            listening,
+            delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -237,7 +244,8 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
+        AuthorityCapability.self, ContentKeysCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
+        SignOnCapability.self,
         StreamingCapability.self,
         ListeningCapability.self,
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,

@@ -96,6 +96,7 @@ struct EditionSet: OneEditionCommand {
     var language: String?
     var about: String?
     var price: Edition.Price?
+    var licensed: Edition.Licensed?
     var issued: Instant?
     var published: Instant?
     var samples: [String] = []
@@ -115,6 +116,11 @@ struct EditionSet: OneEditionCommand {
             .option(\.language, "--language", value: "tag", help: "The language, such as en."),
             .option(\.about, "--description", value: "text", help: "The description."),
             .option(\.price, "--price", help: "free for all readers, or paid for entitled ones."),
+            .option(
+                \.licensed,
+                "--licensed",
+                help: "Publish it as a protected file (DCF) for license holders: off, also, or only, without the clear file."
+            ),
             .option(\.issued, "--issued", help: "When the issue came out."),
             .option(\.published, "--published", help: "When it was first published."),
             .option(\.samples, "--sample", value: "pattern", help: "Pattern of free resources; replaces the current patterns."),
@@ -129,6 +135,7 @@ struct EditionSet: OneEditionCommand {
         for (name, text) in texts { if let text { body[name] = .string(text) } }
         if !authors.isEmpty { body["authors"] = .array(authors.map { .string($0) }) }
         if let price { body["price"] = .string(price.rawValue) }
+        if let licensed { body["licensed"] = .string(licensed.rawValue) }
         if let issued { body["issuedAt"] = .string(issued.description) }
         if let published { body["publishedAt"] = .string(published.description) }
         if !samples.isEmpty || noSamples { body["samples"] = .array(samples.map { .string($0) }) }

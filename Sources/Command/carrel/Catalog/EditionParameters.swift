@@ -10,6 +10,7 @@ import CarrelServer
 struct EditionParameters: ParameterGroup, Sendable {
     var productID: String?
     var price: Edition.Price?
+    var licensed: Edition.Licensed?
     var draft = false
     var issued: Instant?
     var published: Instant?
@@ -19,6 +20,12 @@ struct EditionParameters: ParameterGroup, Sendable {
         [
             .option(\.productID, "--product-id", value: "id", help: "The product id that apps and plans use.", group: "Edition"),
             .option(\.price, "--price", help: "free for all readers, or paid for entitled ones.", group: "Edition"),
+            .option(
+                \.licensed,
+                "--licensed",
+                help: "Publish it as a protected file (DCF) for license holders: off, also, or only, without the clear file.",
+                group: "Edition"
+            ),
             .flag(\.draft, "--draft", help: "Keep it out of feeds until 'edition publish'.", group: "Edition"),
             .option(\.issued, "--issued", help: "When the issue came out; default: now.", group: "Edition"),
             .option(\.published, "--published", help: "When it was first published; default: now.", group: "Edition"),
@@ -34,8 +41,8 @@ struct EditionParameters: ParameterGroup, Sendable {
 
     func validate() throws(UsageError) {
         guard let productID else {
-            guard price == nil, !draft, issued == nil, published == nil, samples.isEmpty else {
-                throw UsageError(.contradiction, "--price, --draft, --issued, --published and --sample need --product-id")
+            guard price == nil, licensed == nil, !draft, issued == nil, published == nil, samples.isEmpty else {
+                throw UsageError(.contradiction, "--price, --licensed, --draft, --issued, --published and --sample need --product-id")
             }
             return
         }
@@ -47,6 +54,7 @@ struct EditionParameters: ParameterGroup, Sendable {
         guard let productID else { return nil }
         var made = Edition.Terms(productID: productID)
         made.price = price
+        made.licensed = licensed
         made.isDraft = draft
         made.issuedAt = issued
         made.publishedAt = published
@@ -55,3 +63,5 @@ struct EditionParameters: ParameterGroup, Sendable {
 }
 
 extension Edition.Price: TextValue {}
+
+extension Edition.Licensed: TextValue {}

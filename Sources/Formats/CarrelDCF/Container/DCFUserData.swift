@@ -30,6 +30,21 @@ package struct DCFUserDataEntry: Sendable, Hashable {
         text = Self.text(content.extracting(droppingFirst: isAddress ? 4 : 6))
     }
 
+    /// A box with a title in no named language, as the user data of an object; empty for an empty title. A title longer than 1,000
+    /// characters is cut.
+    package static func title(_ title: String) -> [UInt8] {
+        guard !title.isEmpty else { return [] }
+        var writer = BoxWriter()
+        writer.fullBox("titl") { writer in
+            writer.u16(undetermined)
+            writer.append(Array(title.prefix(1000).filter { $0 != "\0" }.utf8) + [0])
+        }
+        return writer.bytes
+    }
+
+    /// `und` in ISO 639-2, three letters of five bits.
+    private static let undetermined: UInt16 = 0x55c4
+
     private static func language(_ code: UInt16) -> String? {
         var letters = ""
         for shift: UInt16 in [10, 5, 0] {

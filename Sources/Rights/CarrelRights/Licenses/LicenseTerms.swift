@@ -81,12 +81,14 @@ public struct Obligation: Sendable, Equatable {
         case discourageCapture = "discourage-capture"
         /// At most `pixels` pixels.
         case imageConstraint = "image-constraint"
-        /// `payload` is shown over the picture.
+        /// `payload`, a text, is shown over each picture and page.
         case watermark
         /// No export to other formats.
         case noExport = "no-export"
         /// No printing.
         case noPrint = "no-print"
+        /// At most `pages` pages are printed.
+        case printLimit = "print-limit"
         /// At most `characters` characters are copied.
         case copyLimit = "copy-limit"
         /// Plays are counted and uploaded.

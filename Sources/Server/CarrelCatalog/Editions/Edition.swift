@@ -39,12 +39,27 @@ package struct Edition: Sendable {
     package internal(set) var sampleCount: Int
     /// The blob of its content.
     package let mediaBlob: String
+    /// Whether and how it is published as a protected file.
+    package internal(set) var protection: Protection
 
     /// The path of its address, with a slash at the end.
     package var path: String { "/editions/\(PercentEncoding.encode(productID))/" }
 
-    /// The address of the whole edition for download, below its own address.
+    /// The path of the protected file, below its own address.
+    package static let licensedPath = "-/licensed.dcf"
+
+    /// The address of the protected file, below its own address; nil if it is not published so.
+    package var licensedFile: (address: String, type: String)? {
+        protection.licensed == .off ? nil : (Self.licensedPath, "application/vnd.oma.drm.dcf")
+    }
+
+    /// The address of the whole edition for download, below its own address: the protected file if only that is published.
     package var file: (address: String, type: String) {
+        protection.licensed == .only ? licensedFile ?? clearFile : clearFile
+    }
+
+    /// The address of the clear file.
+    package var clearFile: (address: String, type: String) {
         switch title.kind {
         case .edition: ("-/package.zip", "application/zip")
         case .pdf: (entry.asAddress, "application/pdf")
@@ -67,6 +82,7 @@ package struct Edition: Sendable {
             "issuedAt": .string(issuedAt.description), "publishedAt": .init(publishedAt), "withdrawnAt": .init(withdrawnAt),
             "updatedAt": .string(updatedAt.description), "bytes": .integer(byteCount), "entry": .string(entry),
             "resources": .integer(resourceCount), "samples": .integer(sampleCount), "path": .string(path),
+            "licensed": .string(protection.licensed.rawValue), "keyNumber": .integer(Int64(protection.keyNumber)),
         ]
         return object
     }
@@ -76,6 +92,8 @@ package struct Edition: Sendable {
         package let productID: String
         /// The price; nil keeps the current one, or means paid for a new product.
         package var price: Price?
+        /// Whether it is published as a protected file; nil keeps the current choice, or means no for a new product.
+        package var licensed: Licensed?
         package var isDraft = false
         /// The time of issue; nil keeps the current one, or means now.
         package var issuedAt: Instant?

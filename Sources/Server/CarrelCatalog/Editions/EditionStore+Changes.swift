@@ -2,7 +2,7 @@
 
 import CarrelBytes
 import CarrelHome
-import CarrelStore
+package import CarrelStore
 import CarrelSubscription
 import CarrelWorks
 
@@ -15,7 +15,8 @@ extension EditionStore {
             .instant(edition.issuedAt), .instant(edition.publishedAt), .instant(edition.updatedAt), .instant(edition.contentAt),
             .integer(edition.byteCount), .text(edition.entry), .integer(Int64(edition.resourceCount)),
             .integer(Int64(edition.sampleCount)), .text(search.language), .text(search.title), .text(search.author),
-            .text(search.text),
+            .text(search.text), .text(edition.protection.licensed.rawValue), .integer(Int64(edition.protection.keyNumber)),
+            SQLValue(edition.protection.keyBlob),
         ]
         _ = try transaction.run(insert, values)
         try EditionIndex.set(edition, search, in: transaction)
@@ -30,10 +31,30 @@ extension EditionStore {
             .instant(edition.contentAt),
             .integer(edition.byteCount), .text(edition.entry), .integer(Int64(edition.resourceCount)),
             .integer(Int64(edition.sampleCount)), .text(search.language), .text(search.title), .text(search.author),
-            .text(search.text),
+            .text(search.text), .text(edition.protection.licensed.rawValue), .integer(Int64(edition.protection.keyNumber)),
+            SQLValue(edition.protection.keyBlob), SQLValue(edition.protection.tags?.blob),
+            SQLValue(edition.protection.tags?.file),
         ]
         _ = try transaction.run(update, values)
         try EditionIndex.set(edition, search, in: transaction)
+    }
+
+    /// Notes the blob of a protected file's tags, unless the edition has other contents or another key by now.
+    ///
+    /// - Parameters:
+    ///   - tags: the blob, and the digest of the head of the file that the tags are of.
+    ///   - edition: the edition that the tags were computed for.
+    ///   - transaction: the transaction.
+    /// - Returns: whether they were noted.
+    /// - Throws: the database's error.
+    package static func setTags(_ tags: (blob: BlobID, file: String), of edition: Edition, in transaction: any Transaction) throws
+        -> Bool
+    {
+        let values: [SQLValue] = [
+            .text(edition.title.id), .integer(Int64(edition.protection.keyNumber)), .text(edition.mediaBlob),
+            .text(tags.blob.text), .text(tags.file),
+        ]
+        return try transaction.run(setTags, values) > 0
     }
 
     /// Writes the title's row of a new product.

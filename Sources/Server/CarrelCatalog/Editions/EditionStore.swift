@@ -13,15 +13,17 @@ package enum EditionStore {
     static let insert = SQL(
         """
         INSERT INTO editions (title_id, product_id, price, state, issued_at, published_at, updated_at, content_at, byte_count,
-            entry_path, resource_count, sample_count, language, search_title, search_author, search_text)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            entry_path, resource_count, sample_count, language, search_title, search_author, search_text, licensed, key_number,
+            key_blob)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         """
     )
     static let update = SQL(
         """
         UPDATE editions SET price = $2, state = $3, issued_at = $4, published_at = $5, withdrawn_at = $6, updated_at = $7,
             content_at = $8, byte_count = $9, entry_path = $10, resource_count = $11, sample_count = $12, language = $13,
-            search_title = $14, search_author = $15, search_text = $16
+            search_title = $14, search_author = $15, search_text = $16, licensed = $17, key_number = $18, key_blob = $19,
+            tags_blob = $20, tags_of = $21
         WHERE title_id = $1
         """
     )
@@ -36,7 +38,8 @@ package enum EditionStore {
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
-            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob, e.licensed, e.key_number, e.key_blob, e.tags_blob,
+            e.tags_of
         FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.product_id = $1
         """
     )
@@ -44,7 +47,8 @@ package enum EditionStore {
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
-            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob, e.licensed, e.key_number, e.key_blob, e.tags_blob,
+            e.tags_of
         FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.product_id = $1 AND t.content_hash = $2
         """
     )
@@ -52,7 +56,8 @@ package enum EditionStore {
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
-            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob, e.licensed, e.key_number, e.key_blob, e.tags_blob,
+            e.tags_of
         FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.title_id = $1
         """
     )
@@ -61,7 +66,8 @@ package enum EditionStore {
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
-            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob, e.licensed, e.key_number, e.key_blob, e.tags_blob,
+            e.tags_of
         FROM editions e JOIN titles t ON t.id = e.title_id
         WHERE (e.issued_at, e.product_id) < ($1, $2) AND (e.state <> 'draft' OR $3 = 1)
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4
@@ -72,7 +78,8 @@ package enum EditionStore {
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
-            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob, e.licensed, e.key_number, e.key_blob, e.tags_blob,
+            e.tags_of
         FROM editions e JOIN titles t ON t.id = e.title_id
         WHERE e.state = 'published' AND ($1 = '' OR t.kind = $1) AND ($2 = '' OR e.price = $2) AND ($3 = '' OR e.language = $3)
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4 OFFSET $5
@@ -151,11 +158,20 @@ package enum EditionStore {
         FROM edition_resources WHERE title_id = $1 ORDER BY place
         """
     )
+    /// Only for the contents and the key that the tags were computed for.
+    static let setTags = SQL(
+        """
+        UPDATE editions SET tags_blob = $4, tags_of = $5
+        WHERE title_id = $1 AND key_number = $2 AND key_blob = $3
+            AND EXISTS (SELECT 1 FROM titles WHERE id = $1 AND media_blob = $3)
+        """
+    )
+    static let keyNumbers = SQL("SELECT title_id, key_number FROM editions WHERE key_number > 1")
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
         products, mark, insert, update, setContent, byProduct, byContent, byTitle, list, browse, counts, found, markIndexed,
-        setGrams, removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
+        setGrams, removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample, setTags, keyNumbers,
     ]
 
     /// All products and their mark; nil if the mark is unchanged.
@@ -198,6 +214,12 @@ package enum EditionStore {
         try transaction.row(byTitle, [.text(title)]).map(edition)
     }
 
+    /// The numbers of the last keys of titles that have had several.
+    package static func keyNumbers(in transaction: any Transaction) throws -> [String: Int] {
+        let rows = try transaction.rows(keyNumbers, []).map { (try $0.text(0), Int(try $0.integer(1))) }
+        return Dictionary(rows) { first, _ in first }
+    }
+
     /// A page of editions, the newest issue first, after the last of the page before.
     package static func list(
         after: (issuedAt: Instant, productID: String)?,
@@ -219,6 +241,17 @@ package enum EditionStore {
         return state
     }
 
+    private static func protection(_ row: Row) throws -> Edition.Protection {
+        guard let licensed = Edition.Licensed(rawValue: try row.text(22)) else {
+            throw ServerError(.home, "an edition is licensed in a way that this version does not know")
+        }
+        var protection = Edition.Protection(licensed)
+        protection.keyNumber = Int(try row.integer(23))
+        protection.keyBlob = try row.textIfPresent(24)
+        if let blob = try row.textIfPresent(25), let file = try row.textIfPresent(26) { protection.tags = (blob, file) }
+        return protection
+    }
+
     static func edition(_ row: Row) throws -> Edition {
         guard let price = Edition.Price(rawValue: try row.text(10)) else {
             throw ServerError(.home, "an edition has a price that this version does not know")
@@ -237,7 +270,8 @@ package enum EditionStore {
             entry: try row.text(18),
             resourceCount: Int(try row.integer(19)),
             sampleCount: Int(try row.integer(20)),
-            mediaBlob: try row.text(21)
+            mediaBlob: try row.text(21),
+            protection: try protection(row)
         )
     }
 }

@@ -5,8 +5,9 @@ package import CarrelBytes
 import CarrelCrypto
 import CarrelHome
 package import CarrelIngest
-import CarrelStore
+package import CarrelStore
 import CarrelSubscription
+import CarrelThreads
 import CarrelWebAPI
 package import CarrelWorks
 
@@ -17,6 +18,11 @@ package struct Editions: Sendable {
     let clock: any WallClock
     let products: ProductCatalogCache
     let open: OpenEditionCache
+    private let keyMaker = Locked<KeyMaker?>(nil)
+
+    init(database: any Database, clock: any WallClock, products: ProductCatalogCache, open: OpenEditionCache) {
+        (self.database, self.clock, self.products, self.open) = (database, clock, products, open)
+    }
 
     package func find(_ productID: String) async throws -> Edition {
         guard let edition = try await database.read({ try EditionStore.edition(product: productID, in: $0) }) else {
@@ -81,7 +87,8 @@ package struct Editions: Sendable {
                 sample: nil,
                 createdAt: known?.title.createdAt ?? now
             )
-            let edition = try Self.edition(title, made, terms, known: known, at: now)
+            var edition = try Self.edition(title, made, terms, known: known, at: now)
+            try requireKey(&edition, by: actor, at: now, in: transaction)
             let same = try EditionStore.edition(product: terms.productID, sourceHash: made.sourceHash, in: transaction)
             if known != nil {
                 try EditionStore.setContent(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
@@ -124,14 +131,25 @@ package struct Editions: Sendable {
             entry: made.entry,
             resourceCount: made.resources.count,
             sampleCount: made.resources.count(where: \.isSample),
-            mediaBlob: made.media.text
+            mediaBlob: made.media.text,
+            protection: try protection(made, terms, known: known)
         )
+    }
+
+    /// The protection of new contents. The tags of other contents are of no use, and their blob is swept.
+    private static func protection(_ made: IngestedEdition, _ terms: Edition.Terms, known: Edition?) throws -> Edition.Protection {
+        var protection = known?.protection ?? Edition.Protection()
+        protection.licensed = terms.licensed ?? protection.licensed
+        if known?.mediaBlob != made.media.text { protection.tags = nil }
+        if protection.licensed == .off { protection.tags = nil } else { try requireFile(Title.Kind(made.kind), terms.productID) }
+        return protection
     }
 
     /// Changes to an edition; a nil or empty member is left unchanged.
     package struct Change: Sendable {
         package var metadata = MetadataOverrides()
         package var price: Edition.Price?
+        package var licensed: Edition.Licensed?
         package var issuedAt: Instant?
         package var publishedAt: Instant?
         /// Patterns of free resources, which replace the current ones.
@@ -151,7 +169,9 @@ package struct Editions: Sendable {
         var samples: SampleChoice?
         if let patterns = change.samples { samples = try await sampleChoice(patterns, of: productID) }
         let choice = samples
-        return try await update(productID, "edition.change", by: actor) { edition, transaction in
+        let reason = change.licensed.map { "licensed \($0.rawValue)" } ?? ""
+        let now = clock.now
+        return try await update(productID, "edition.change", reason, by: actor) { edition, transaction in
             var metadata = edition.title.metadata
             metadata.apply(change.metadata)
             if let samples = choice {
@@ -170,6 +190,11 @@ package struct Editions: Sendable {
             edition.price = change.price ?? edition.price
             edition.issuedAt = change.issuedAt ?? edition.issuedAt
             if edition.publishedAt != nil, let date = change.publishedAt { edition.publishedAt = date }
+            guard let licensed = change.licensed else { return }
+            edition.protection.licensed = licensed
+            guard licensed != .off else { return edition.protection.tags = nil }
+            try Self.requireFile(edition.title.kind, productID)
+            try requireKey(&edition, by: actor, at: now, in: transaction)
         }
     }
 
@@ -249,11 +274,12 @@ package struct Editions: Sendable {
     private func update(
         _ productID: String,
         _ action: String,
+        _ reason: String = "",
         by actor: AuditActor,
         _ body: @escaping @Sendable (inout Edition, any Transaction) throws -> Void
     ) async throws -> Edition {
         let now = clock.now
-        let entry = actor.entry(action, on: productID, at: now)
+        let entry = actor.entry(action, on: productID, at: now, reason: reason)
         try await database.write { transaction in
             guard var edition = try EditionStore.edition(product: productID, in: transaction) else { throw Self.unknown }
             try body(&edition, transaction)
@@ -263,6 +289,70 @@ package struct Editions: Sendable {
         }
         forget(productID)
         return try await find(productID)
+    }
+
+    // MARK: Protected files
+
+    /// Makes the key of a title's contents, in the transaction of a change.
+    ///
+    /// Its parameters are the title, the number of its last key, whether that key is for the contents, the actor, and the time. It
+    /// returns the number of a key that can be used for them: the last one, or a new one.
+    package typealias KeyMaker = @Sendable (
+        _ title: String, _ number: Int, _ isForContents: Bool, AuditActor, Instant, any Transaction
+    ) throws -> Int
+
+    /// Sets what makes keys, which are kept in a layer above.
+    package func makeKeys(_ maker: @escaping KeyMaker) {
+        keyMaker.withLock { $0 = maker }
+    }
+
+    /// Gives a licensed edition a key for its contents, unless it has one that can be used.
+    private func requireKey(_ edition: inout Edition, by actor: AuditActor, at now: Instant, in transaction: any Transaction) throws
+    {
+        guard edition.protection.licensed != .off else { return }
+        guard let make = keyMaker.withLock(\.self) else { throw ServerError(.conflict, "this server has no key store") }
+        let before = edition.protection
+        let isForContents = before.keyNumber > 0 && before.keyBlob == edition.mediaBlob
+        let number = try make(edition.title.id, before.keyNumber, isForContents, actor, now, transaction)
+        (edition.protection.keyNumber, edition.protection.keyBlob) = (number, edition.mediaBlob)
+        if number != before.keyNumber || !isForContents { edition.protection.tags = nil }
+    }
+
+    /// Gives a title that is licensed a key for its contents, unless it has one that can be used: staff may have removed or
+    /// revoked it.
+    ///
+    /// - Parameters:
+    ///   - title: the title's id.
+    ///   - actor: the actor for the audit log.
+    ///   - now: the time.
+    ///   - transaction: a transaction that writes.
+    /// - Returns: the edition after the change; nil for a title without one.
+    /// - Throws: the database's error.
+    package func requireKey(
+        ofTitle title: String,
+        by actor: AuditActor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Edition? {
+        guard var edition = try EditionStore.edition(title: title, in: transaction) else { return nil }
+        let before = edition.protection
+        try requireKey(&edition, by: actor, at: now, in: transaction)
+        guard (edition.protection.keyNumber, edition.protection.keyBlob) != (before.keyNumber, before.keyBlob) else {
+            return edition
+        }
+        edition.updatedAt = now
+        try EditionStore.update(edition, in: transaction)
+        return edition
+    }
+
+    /// Refuses editions that are not one file.
+    private static func requireFile(_ kind: Title.Kind, _ productID: String) throws {
+        guard kind == .ebook || kind == .pdf else {
+            throw ServerError(
+                .invalid,
+                "\(productID) consists of pages: only an EPUB or a PDF is published as a protected file"
+            )
+        }
     }
 
     private func forget(_ productID: String) {

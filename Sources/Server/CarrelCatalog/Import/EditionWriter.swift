@@ -52,10 +52,11 @@ struct EditionWriter: EditionCatalogRegister {
         var change = Editions.Change()
         change.metadata = options.overrides
         change.price = terms.price
+        change.licensed = terms.licensed == edition.protection.licensed ? nil : terms.licensed
         change.issuedAt = terms.issuedAt
         change.publishedAt = terms.publishedAt
         change.samples = options.samples.isEmpty ? nil : options.samples
-        let says = !change.metadata.isEmpty || change.price != nil || change.issuedAt != nil || change.publishedAt != nil
+        let says = !change.metadata.isEmpty || change.price != nil || change.licensed != nil || change.issuedAt != nil || change.publishedAt != nil
         var known = edition
         if says || change.samples != nil { known = try await editions.change(known.productID, change, by: actor) }
         if known.state == .draft, !terms.isDraft { known = try await editions.publish(known.productID, by: actor) }

@@ -31,6 +31,7 @@ struct BlobRoutes {
         var blobs: JSONObject = ["media": .string(try row.text(4))]
         if let cover = try row.textIfPresent(5) { blobs["cover"] = .string(cover) }
         if let sample = try row.textIfPresent(6) { blobs["sample"] = .string(sample) }
+        if let tags = try row.textIfPresent(7) { blobs["tags"] = .string(tags) }
         return [
             "id": .string(try row.text(0)), "title": .string(try row.text(1)), "kind": .string(try row.text(2)),
             "productId": JSON(try row.textIfPresent(3)), "blobs": .object(blobs),

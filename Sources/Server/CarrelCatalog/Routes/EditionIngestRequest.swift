@@ -49,7 +49,7 @@ package struct EditionIngestRequest: Sendable {
     package func write() -> [UInt8] {
         let head: JSON = [
             "sourceHash": .string(Hex.encode(sourceHash)), "productId": .string(terms.productID),
-            "price": .init(terms.price?.rawValue), "draft": .bool(terms.isDraft), "issuedAt": .init(terms.issuedAt),
+            "price": .init(terms.price?.rawValue), "licensed": .init(terms.licensed?.rawValue), "draft": .bool(terms.isDraft), "issuedAt": .init(terms.issuedAt),
             "publishedAt": .init(terms.publishedAt), "samples": .array(options.samples.map { .string($0) }),
             "overrides": .init(options.overrides), "cover": .init(cover), "made": made.map(Self.json) ?? .null,
         ]
@@ -67,11 +67,13 @@ package struct EditionIngestRequest: Sendable {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let object = try Self.object(lines[0])
         try object.allowOnly([
-            "sourceHash", "productId", "price", "draft", "issuedAt", "publishedAt", "samples", "overrides", "cover", "made",
+            "sourceHash", "productId", "price", "licensed", "draft", "issuedAt", "publishedAt", "samples", "overrides", "cover",
+            "made",
         ])
         sourceHash = try object.digest("sourceHash")
         var terms = Edition.Terms(productID: try object.requiredString("productId"))
         terms.price = try EditionRoutes.price(try object.string("price"))
+        terms.licensed = try EditionRoutes.licensed(try object.string("licensed"))
         terms.isDraft = try object.flag("draft") ?? false
         terms.issuedAt = try object.instant("issuedAt")
         terms.publishedAt = try object.instant("publishedAt")

@@ -66,6 +66,7 @@ struct EditionRoutes {
         options.allowTruncated = query.flag("allowTruncated")
         var terms = Edition.Terms(productID: productID)
         terms.price = try Self.price(query["price"])
+        terms.licensed = try Self.licensed(query["licensed"])
         terms.isDraft = query.flag("draft")
         terms.issuedAt = try Self.date(query["issued"], "issued")
         terms.publishedAt = try Self.date(query["published"], "published")
@@ -75,7 +76,8 @@ struct EditionRoutes {
 
     private static func change(_ object: JSONObject) throws -> Editions.Change {
         try object.allowOnly([
-            "title", "subtitle", "authors", "publisher", "language", "description", "price", "issuedAt", "publishedAt", "samples",
+            "title", "subtitle", "authors", "publisher", "language", "description", "price", "licensed", "issuedAt", "publishedAt",
+            "samples",
         ])
         var change = Editions.Change()
         change.metadata.title = try object.string("title")
@@ -85,6 +87,7 @@ struct EditionRoutes {
         change.metadata.language = try object.string("language")
         change.metadata.description = try object.string("description")
         change.price = try price(try object.string("price"))
+        change.licensed = try licensed(try object.string("licensed"))
         change.issuedAt = try object.instant("issuedAt")
         change.publishedAt = try object.instant("publishedAt")
         change.samples = try object.strings("samples")
@@ -95,6 +98,14 @@ struct EditionRoutes {
         guard let text else { return nil }
         guard let price = Edition.Price(rawValue: text) else { throw ServerError(.invalid, "price must be \"free\" or \"paid\"") }
         return price
+    }
+
+    static func licensed(_ text: String?) throws -> Edition.Licensed? {
+        guard let text else { return nil }
+        guard let licensed = Edition.Licensed(rawValue: text) else {
+            throw ServerError(.invalid, "licensed must be \"off\", \"also\" or \"only\"")
+        }
+        return licensed
     }
 
     private static func date(_ text: String?, _ name: String) throws -> Instant? {

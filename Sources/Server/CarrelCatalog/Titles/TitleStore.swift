@@ -49,14 +49,22 @@ package enum TitleStore {
     static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
     static let longest = SQL("SELECT max(duration_ms) FROM titles")
     static let blobUsers = SQL(
-        "SELECT count(*) FROM titles WHERE media_blob = $1 OR cover_blob = $1 OR sample_blob = $1"
+        """
+        SELECT (SELECT count(*) FROM titles WHERE media_blob = $1 OR cover_blob = $1 OR sample_blob = $1)
+            + (SELECT count(*) FROM editions WHERE tags_blob = $1)
+        """
     )
 
-    static let blobs = SQL("SELECT id, media_blob, cover_blob, sample_blob FROM titles WHERE id > $1 ORDER BY id LIMIT $2")
+    static let blobs = SQL(
+        """
+        SELECT t.id, t.media_blob, t.cover_blob, t.sample_blob, e.tags_blob
+        FROM titles t LEFT JOIN editions e ON e.title_id = t.id WHERE t.id > $1 ORDER BY t.id LIMIT $2
+        """
+    )
 
     static let blobUses = SQL(
         """
-        SELECT t.id, t.title, t.kind, e.product_id, t.media_blob, t.cover_blob, t.sample_blob
+        SELECT t.id, t.title, t.kind, e.product_id, t.media_blob, t.cover_blob, t.sample_blob, e.tags_blob
         FROM titles t LEFT JOIN editions e ON e.title_id = t.id WHERE t.id > $1 ORDER BY t.id, e.product_id LIMIT $2
         """
     )
@@ -156,7 +164,7 @@ package enum TitleStore {
         in transaction: any Transaction
     ) throws -> [(title: String, blobs: [BlobID])] {
         try transaction.rows(blobs, [.text(id), .integer(Int64(limit))]).map { row in
-            let names = [try row.text(1), try row.textIfPresent(2), try row.textIfPresent(3)]
+            let names = [try row.text(1)] + (try (2...4).map { try row.textIfPresent($0) })
             return (try row.text(0), names.compactMap { $0.flatMap { BlobID($0) } })
         }
     }
