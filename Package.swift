@@ -371,6 +371,10 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicenseKeys",
         carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
     ),
+    library(
+        "Clients/CarrelLicensedPublications",
+        carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
+    ),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
     library(
         "Clients/CarrelPresentation",
@@ -396,7 +400,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]

@@ -94,6 +94,8 @@ public actor MediaStream {
     public nonisolated let contentType: String?
     /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
+    /// The end of the key; nil for clear content.
+    package nonisolated let end: ContentKeyEnd?
 
     /// Whether tags protect the bytes from change. Without them a change is noticed in the padding at most.
     public nonisolated let detectsChanges: Bool
@@ -127,6 +129,7 @@ public actor MediaStream {
         self.contentType = contentType
         self.headers = headers
         self.checked = checked
+        end = grant?.end
         detectsChanges = checked != nil
         size = payload.clearLength ?? 0
     }
@@ -172,7 +175,35 @@ public actor MediaStream {
         guard number >= 1, number <= objects.count else {
             throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
         }
-        let object = objects[number - 1]
+        return try await open(objects[number - 1], of: source, keys: keys, clock: clock)
+    }
+
+    /// Reads the headers of a DCF.
+    ///
+    /// - Parameters:
+    ///   - source: the file, which is open.
+    ///   - length: its length.
+    /// - Returns: its objects, at least one.
+    /// - Throws: the errors of the source; `Malformed` with the fault and its offset.
+    package static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {
+        try await SourceScan.objects(of: source, length: length)
+    }
+
+    /// Opens an object of a DCF, and requests its key.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - source: the file, which is open; closed with the stream, and not on failure.
+    ///   - keys: the key source.
+    ///   - clock: the clock by which the key expires.
+    /// - Returns: a stream at its first byte.
+    /// - Throws: the errors of ``open(_:as:keys:clock:)``.
+    package static func open(
+        _ object: DCFObject,
+        of source: some MediaSource,
+        keys: some ContentKeySource,
+        clock: any WallClock = SystemClock()
+    ) async throws -> MediaStream {
         var (grant, checked): (ContentKeyGrant?, CheckedPayload?)
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object, from: keys)
