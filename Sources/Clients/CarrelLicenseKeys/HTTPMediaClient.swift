@@ -50,6 +50,12 @@ public struct HTTPMediaClient: MediaHTTPClient {
         }
     }
 
+    /// Checks that an address may be requested.
+    ///
+    /// - Parameter url: an absolute URL.
+    /// - Throws: `media.unavailable` unless it is https, or http to this machine.
+    package static func check(_ url: String) throws(MediaError) { _ = try checked(url) }
+
     private static func checked(_ url: String) throws(MediaError) -> String {
         guard let address = ServiceAddress(url), ["http", "https"].contains(address.scheme) else {
             throw MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)) is not an address of a server")

@@ -85,8 +85,10 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
 
     /// Redeems a token, or stores a signed license.
     ///
-    /// - Parameter licenseToken: the token; if it gives no license, the next unknown key is refused with the reason.
+    /// - Parameter licenseToken: the token; if it gives no license, the next unknown key is refused with the reason. Text in no
+    ///   form of a token or a license, such as a license of another system, is ignored.
     public func receive(licenseToken: String) async {
+        guard PlayerEngine.seemsLicense(licenseToken) else { return }
         do throws(PlayerError) {
             try await add(licenseToken)
             failure = nil
@@ -94,6 +96,9 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
             failure = error
         }
     }
+
+    /// The IDs of the licenses in use.
+    public var licenses: [String] { uses.map(\.license) }
 
     /// Stores a license: signed, or by redeeming a token.
     ///

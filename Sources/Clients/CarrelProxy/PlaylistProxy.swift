@@ -172,7 +172,8 @@ public final class PlaylistProxy: Sendable {
             clock: clock,
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
-            hasRights: redeemed != nil
+            hasRights: redeemed != nil,
+            licenses: sessionKeys.tokenReceiver
         )
         let content = SessionContent(
             SessionSource(name: source, origin: place, type: type, rights: redeemed),

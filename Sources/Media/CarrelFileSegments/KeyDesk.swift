@@ -52,6 +52,7 @@ final class KeyDesk: Sendable {
         let (source, asked) = (source, names)
         let grant = try BlockingWork.wait { try await ContentKeys.ask(for: asked, Self.words(name), source) }
         guard let grant else { throw MediaError(.unavailable, "there are too many open files") }
+        try grant.checkPictures(nil, Self.words(name))
         known.withLock { known in
             if known.count >= Self.limit { known = [:] }
             known[name] = grant

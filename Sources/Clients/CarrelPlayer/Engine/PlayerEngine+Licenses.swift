@@ -46,8 +46,18 @@ extension PlayerEngine {
     /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
     /// - Throws: the errors of ``addLicense(_:tag:priority:)`` and ``process(_:tag:priority:)``.
     package func takeLicense(_ text: String) async throws(PlayerError) {
-        let text = String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        let text = ServiceToken.trimmed(text)
         if RightsMessage.isLicense(text) { try await addLicense(text) } else { try await process(text) }
+    }
+
+    /// Whether a text has the form of a license or of a token.
+    package nonisolated static func seemsLicense(_ text: String) -> Bool {
+        if RightsMessage.isLicense(ServiceToken.trimmed(text)) { return true }
+        do throws(PlayerError) {
+            return try !ServiceToken(text).isRegistration
+        } catch {
+            return error.code != .token
+        }
     }
 
     private func keep(

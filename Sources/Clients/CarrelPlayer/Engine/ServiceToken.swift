@@ -108,7 +108,7 @@ public struct ServiceToken: Sendable {
         return parts.count == 3 && parts.allSatisfy { !$0.isEmpty && Base64URL.decode($0) != nil }
     }
 
-    private static func trimmed(_ text: String) -> String {
+    static func trimmed(_ text: String) -> String {
         let isSpace: (Character) -> Bool = { $0 == " " || $0.isNewline || $0 == "\t" }
         return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }

@@ -409,7 +409,7 @@ final class DASHPresentation: Presentation {
     private func clearInitialization(of stream: MPDStream, _ use: KeyUse) async throws -> [UInt8] {
         let initialization = try await initializations.initialization(of: stream)
         do {
-            return try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys.keys(for: use))
+            return try await MediaSegmentDecrypter(initialization: initialization, keys: settings.keys.keys(for: use), clock: nil)
                 .clearInitialization
         } catch {
             throw ProxyError(error, in: "the initialization segment of representation '\(stream.id)'")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelMP4
+import CarrelMedia
 package import CarrelMediaSource
 
 /// A source, opened in the form in which it is served.
@@ -31,7 +33,10 @@ package enum OpenedSource: Sendable {
     {
         let name = MediaOrigin.shown(origin.address)
         var head = try await head(of: origin, length: 64 << 10)
-        if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) { return .container }
+        if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) {
+            if settings.licenses != nil { try await takeLicenses(in: try await origin.reader(), settings, name) }
+            return .container
+        }
         if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {
             return .presentation(HLSPresentation(origin, settings))
         }
@@ -44,6 +49,7 @@ package enum OpenedSource: Sendable {
             if !ScrambledSegment.isScrambled(head) { head = try await self.head(of: origin, length: 1 << 20) }
             return .presentation(try await StreamPresentation(reader, name: name, head: head, origin, settings))
         } else if MediaBeginning.isBoxes(head) {
+            try await takeLicenses(in: reader, settings, name)
             return .presentation(try await FilePresentation(reader, name: name, isRemote: origin.isRemote, settings, use))
         } else {
             throw ProxyError(
@@ -51,6 +57,26 @@ package enum OpenedSource: Sendable {
                 "\(name) is of no kind that the proxy serves",
                 recommendation: "Name a playlist, a manifest, an MP4 file, a transport stream or a DCF."
             )
+        }
+    }
+
+    /// Licenses of one file that are taken, at most.
+    private static let licenseLimit = 16
+
+    /// Passes the licenses inside a file to the source of keys, before a key is requested. Those of other systems are ignored there.
+    private static func takeLicenses(
+        in reader: any ByteReader & Sendable,
+        _ settings: SessionSettings,
+        _ name: String
+    ) async throws(ProxyError) {
+        guard let receiver = settings.licenses else { return }
+        let licenses: [[UInt8]]
+        do { licenses = try await settings.threads.run { try MediaFile(reader).licenses } } catch {
+            throw ProxyError(error, in: name)
+        }
+        for license in licenses.prefix(licenseLimit) {
+            guard let text = String(validating: license, as: UTF8.self) else { continue }
+            await receiver.receive(licenseToken: text)
         }
     }
 

@@ -28,7 +28,7 @@ struct SegmentDecryption: Sendable {
         // fragments name their keys themselves; a key line gives the address of a key that cannot be found by its id
         if !initialization.isEmpty, key.map({ [.sampleAES, .sampleAESCTR].contains($0.method) }) ?? true {
             do {
-                return try await MediaSegmentDecrypter(initialization: initialization, keys: keys)
+                return try await MediaSegmentDecrypter(initialization: initialization, keys: keys, clock: nil)
             } catch let error as MediaError where error.code == .missingKey && key != nil {}
         } else if !initialization.isEmpty, try isEncrypted(initialization) {
             throw MediaError(.unsupported, "encrypted samples inside an encrypted segment are not supported")

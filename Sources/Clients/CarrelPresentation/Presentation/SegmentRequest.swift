@@ -67,7 +67,7 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys, clock: nil)
             if settings.output == .fragments { decrypter.shift = source.fragmentShift }
             let request = PictureRequest(
                 stream: stream,
@@ -87,7 +87,7 @@ struct SegmentRequest: Sendable {
         guard let source = sources.first else { throw SegmentName.unknown }
         let stream = try await opening.open(source.url, range: source.range)
         do {
-            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys)
+            var decrypter = try await MediaSegmentDecrypter(initialization: source.initialization, keys: keys, clock: nil)
             decrypter.shift = source.fragmentShift
             return ServedMedia(.fragment, DecryptedBytes(stream, decrypter))
         } catch {

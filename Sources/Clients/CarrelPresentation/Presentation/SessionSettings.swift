@@ -3,7 +3,7 @@
 package import CarrelBytes
 import CarrelCrypto
 import CarrelFileSegments
-import CarrelMedia
+package import CarrelMedia
 package import CarrelMediaSource
 import CarrelThreads
 
@@ -26,6 +26,8 @@ package struct SessionSettings: Sendable {
     package var subtitles: MediaOrigin
     /// Whether rights were redeemed for the source, as for an MS3 address.
     package var hasRights: Bool
+    /// Takes licenses that are inside the source; nil if its keys have no licenses.
+    package var licenses: (any LicenseTokenReceiver)?
 
     /// Creates settings; the parameters are the properties.
     package init(
@@ -39,7 +41,8 @@ package struct SessionSettings: Sendable {
         clock: any WallClock,
         threads: SessionThreads,
         subtitles: MediaOrigin,
-        hasRights: Bool
+        hasRights: Bool,
+        licenses: (any LicenseTokenReceiver)? = nil
     ) {
         self.parameters = parameters
         self.form = form
@@ -52,6 +55,7 @@ package struct SessionSettings: Sendable {
         self.threads = threads
         self.subtitles = subtitles
         self.hasRights = hasRights
+        self.licenses = licenses
     }
 
     /// Whether content that is not protected is taken: inside an MS3 address the rights speak for it.

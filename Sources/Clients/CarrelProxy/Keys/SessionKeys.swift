@@ -10,7 +10,7 @@ final class SessionKeys: SessionKeySource {
     let tokenReceiver: (any LicenseTokenReceiver)?
     private let gate: LicenseGate
     private let wait: ProxyOptions.LicenseWait
-    /// Whether a key may be used for a plain byte stream only if its source confirms that use.
+    /// Whether a key that a caller passed in may not be used for a plain byte stream: no license confirms that use.
     private let keepsOutputControls: Bool
 
     init(
@@ -24,8 +24,7 @@ final class SessionKeys: SessionKeySource {
         tokenReceiver = own as? any LicenseTokenReceiver
         self.gate = gate
         self.wait = wait
-        // keys that a caller passes in have no terms
-        keepsOutputControls = policy == .compatible && keys is GivenKeys
+        keepsOutputControls = policy == .compatible
     }
 
     /// Creates the keys of redeemed rights.
@@ -53,7 +52,7 @@ final class SessionKeys: SessionKeySource {
                 let time = wait == .implicitly ? .milliseconds(250) : gate.clock.now.duration(to: deadline)
                 await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
-                if keepsOutputControls { grant.relaxesOutput = false }
+                if keepsOutputControls, grant.isGiven { grant.relaxesOutput = false }
                 use.note(answer)
                 return .granted(grant)
             default:

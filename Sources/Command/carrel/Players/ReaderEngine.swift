@@ -33,13 +33,7 @@ struct ReaderEngine: ParameterGroup, Sendable {
     /// - Returns: the result of `body`.
     /// - Throws: ``NotPersonalized`` in a folder without a player; the errors of `body`.
     func use<Value>(_ console: Console, _ body: (PlayerEngine) async throws -> Value) async throws -> Value {
-        let path = try folder.path()
-        guard try PlayerEngine.identity(of: path) != nil else { throw NotPersonalized(folder: path) }
-        let opened = try await vault.open(in: path, console)
-        let trace = traces ? PlayerTrace(console) : nil
-        let engine = try PlayerEngine(folder: path, vault: opened, app: .init(name: "carrel", build: Version.text)) {
-            trace?.write($0)
-        }
+        let engine = try await open(console)
         do {
             let value = try await body(engine)
             await engine.shutdown()
@@ -48,6 +42,29 @@ struct ReaderEngine: ParameterGroup, Sendable {
             await engine.shutdown()
             throw error
         }
+    }
+}
+
+extension ReaderEngine {
+    /// Opens the player with its vault. The caller shuts it down.
+    ///
+    /// - Parameter console: prompts for a passphrase, and shows the trace.
+    /// - Returns: the player.
+    /// - Throws: ``NotPersonalized`` in a folder without a player; the errors of the vault and the player.
+    func open(_ console: Console) async throws -> PlayerEngine {
+        let path = try folder.path()
+        guard try PlayerEngine.identity(of: path) != nil else { throw NotPersonalized(folder: path) }
+        let opened = try await vault.open(in: path, console)
+        let trace = traces ? PlayerTrace(console) : nil
+        return try PlayerEngine(folder: path, vault: opened, app: .init(name: "carrel", build: Version.text)) {
+            trace?.write($0)
+        }
+    }
+
+    /// Whether the folder has a player; its vault stays closed.
+    var hasPlayer: Bool {
+        guard let path = try? folder.path() else { return false }
+        return (try? PlayerEngine.identity(of: path)) != nil
     }
 }
 

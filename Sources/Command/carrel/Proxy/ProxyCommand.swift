@@ -51,6 +51,7 @@ struct ProxyCommand: Command {
     var subtitleLanguage = "und"
     var servers = StreamOptions()
     var keys = KeyOptions<GivenKeys>()
+    var licenses = LicenseKeyOptions()
     var reader = ReaderFolder()
     var vault = VaultOptions()
 
@@ -60,17 +61,20 @@ struct ProxyCommand: Command {
         Prints an address on 127.0.0.1 and serves the source there as plain HLS, or the content of a DCF as it is, until it is \
         interrupted, or until its standard input ends where that is a pipe. The address holds a token: only who knows it, and only \
         the current user, can play the source. The source may be a file, or an address of HLS, DASH, MP4, a scrambled transport \
-        stream or a DCF. The token of an MS3 address is redeemed by this device's player, whose license has the keys. The source is \
+        stream or a DCF. The token of an MS3 address is redeemed by this device's player, whose license has the keys. \
+        Other keys are those of --key and --keys, then those of the licenses that this device has stored, then those of the license \
+        server of --clear-key. A stored license counts a play; the vault is opened for the first key that it needs. The source is \
         looked into first: one that cannot be played is an error, and has no address.
         """
     static let examples = [
         Example("carrel proxy https://example.org/film.mpd --keys keys.txt --play", "Plays a protected film in mpv."),
+        Example("carrel proxy film.mpd --license film.xml --play", "Redeems a token, stores its license, and plays the film."),
         Example("carrel proxy - --play < address.txt", "Plays an MS3 address, which other users do not see."),
         Example("carrel proxy film.mp4 --key '*:00112233445566778899aabbccddeeff'", "Serves a protected file until Ctrl-C."),
     ]
     static let parameters: [Parameter<Self>] =
         sourceParameters + trackParameters + playingParameters + Parameter.group(\.servers) + Parameter.group(\.keys)
-        + Parameter.group(\.reader)
+        + Parameter.group(\.licenses) + Parameter.group(\.reader)
         + Parameter.group(\.vault)
 
     var output: OutputOptions { reader.output }
@@ -127,24 +131,46 @@ struct ProxyCommand: Command {
 
     func validate() throws(UsageError) {
         guard player == nil || plays else { throw UsageError(.contradiction, "--player needs --play") }
-        guard source != "-" || keys.file != "-" else {
-            throw UsageError(.contradiction, "standard input has either the source or the keys")
+        guard [source, keys.file, licenses.file].count(where: { $0 == "-" }) <= 1 else {
+            throw UsageError(.contradiction, "standard input has either the source, the keys or the license")
         }
     }
 
     func run(_ console: Console) async throws {
         if plays, !LocalPlayer(named: player).isInstalled { throw PlayerFailure(status: 127, program: player) }
         let source = source == "-" ? try SourceLine.read() : source
-        guard MS3URL.seems(source) else { return try await serve(source, nil, console) }
+        let engine = ReaderEngine(folder: reader, vault: vault)
+        guard MS3URL.seems(source) else {
+            let given = try keys.keys()
+            let device = DeviceLicenses(engine, console)
+            do {
+                if let license = try licenses.license() { try await device.add(license) }
+                let keys = ContentKeySources([given, device] + (try licenses.server()))
+                try await serve(source, keys, nil, device, console)
+            } catch {
+                await device.close()
+                throw error
+            }
+            return await device.close()
+        }
         // report a malformed address before prompting for a passphrase
         _ = try MS3URL(source)
-        let engine = ReaderEngine(folder: reader, vault: vault)
-        try await engine.use(console) { try await serve(source, PlayerRights($0), console) }
+        guard licenses.isEmpty else {
+            throw UsageError(.contradiction, "the keys of an MS3 address come with its token: --license and --clear-key are for others")
+        }
+        try await engine.use(console) {
+            try await serve(source, ContentKeySources([]), PlayerRights($0), DeviceLicenses(engine, console), console)
+        }
     }
 
-    private func serve(_ source: String, _ rights: PlayerRights?, _ console: Console) async throws {
+    private func serve(
+        _ source: String,
+        _ keys: ContentKeySources,
+        _ rights: PlayerRights?,
+        _ device: DeviceLicenses,
+        _ console: Console
+    ) async throws {
         let stop = StopSignals()
-        let keys = try keys.keys()
         var parameters = MediaSourceParameters()
         parameters.language = language
         parameters.videoTrack = videoTrack?.selector ?? .any
@@ -164,7 +190,7 @@ struct ProxyCommand: Command {
         let session = try proxy.makeURL(source, type, parameters, keys: keys, rights: rights)
         let end: End
         do {
-            end = try await serve(session, type, console, stop)
+            end = try await serve(session, type, device, console, stop)
         } catch {
             await proxy.stop()
             throw error
@@ -198,6 +224,7 @@ struct ProxyCommand: Command {
     private func serve(
         _ session: PlaylistProxy.Session,
         _ type: MediaSourceType,
+        _ device: DeviceLicenses,
         _ console: Console,
         _ stop: StopSignals
     ) async throws -> End {
@@ -245,7 +272,7 @@ struct ProxyCommand: Command {
             for warning in summary?.warnings ?? [] { console.warning(warning) }
             guard !isPrinted else { continue }
             isPrinted = true
-            report(session, type, summary, console)
+            report(session, type, summary, await device.licenses, console)
             let line = showsTrace ? nil : PlayerProgressLine(console, session)
             if let line { work.append(Task { await line.run() }) }
             if plays {
@@ -269,6 +296,7 @@ struct ProxyCommand: Command {
         _ session: PlaylistProxy.Session,
         _ type: MediaSourceType,
         _ summary: SourceSummary?,
+        _ licenses: [String],
         _ console: Console
     ) {
         guard output.json else { return console.print(session.url) }
@@ -281,6 +309,7 @@ struct ProxyCommand: Command {
         console.print([
             "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type),
             "version": .string("\(PlaylistProxy.version)"), "source": summary?.json ?? .null,
+            "licenses": .array(licenses.map { .string($0) }),
         ])
     }
 

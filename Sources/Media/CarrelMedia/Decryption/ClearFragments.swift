@@ -32,6 +32,9 @@ package struct ClearFragments: ~Copyable {
     /// Whether the samples of a track are encrypted in the stream; by its position in `tracks`.
     package func isProtected(_ track: Int) -> Bool { track < decrypters.count && decrypters[track] != nil }
 
+    /// When the first of its keys ends.
+    package var keyEnd: ContentKeyEnd { keys.end }
+
     /// The bytes of an event.
     package var bytes: RawSpan {
         @_lifetime(borrow self)
@@ -74,6 +77,7 @@ package struct ClearFragments: ~Copyable {
     /// - Throws: `missingKey`, `refusedKey`.
     package mutating func resolveKeys(from source: some ContentKeySource) async throws(MediaError) {
         for (track, id) in reader.keyIDs { try await keys.resolve(id, track: track, from: source) }
+        try keys.checkPictures(reader.tracks)
         for i in decrypters.indices { decrypters[i]?.keys = keys }
     }
 

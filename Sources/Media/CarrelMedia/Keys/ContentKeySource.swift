@@ -30,6 +30,8 @@ public struct ContentKeyGrant: Sendable {
     public var end: ContentKeyEnd
     /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
     package var requiresTags = false
+    /// Whether a caller passed the key in, so that nobody stated its terms.
+    package var isGiven = false
 
     package init(key: Secret, relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.key = key
@@ -61,6 +63,21 @@ public struct ContentKeyGrant: Sendable {
     ///   - end: when the key ends.
     public init(key: [UInt8], relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.init(key: Secret(key), relaxesOutput: relaxesOutput, maxPixels: maxPixels, end: end)
+    }
+
+    /// Checks that the key may be used for pictures of a size.
+    ///
+    /// - Parameters:
+    ///   - pixels: the pixels of a picture; nil if their number is not known.
+    ///   - words: the content, in words.
+    /// - Throws: `outputControl` if the license allows smaller pictures only.
+    package func checkPictures(_ pixels: Int?, _ words: @autoclosure () -> String) throws(MediaError) {
+        guard let maxPixels, pixels ?? .max > maxPixels else { return }
+        let size = pixels.map { "they have \($0)" } ?? "their size is not known"
+        throw MediaError(
+            .outputControl,
+            "the license for \(words()) allows pictures of at most \(maxPixels) pixels, and \(size)"
+        )
     }
 
     /// Checks that the key may be used for plain files now.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Combines several key sources: the first that knows a key grants, delays or refuses it.
-public struct ContentKeySources: ContentKeySource {
+public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
     private let sources: [any ContentKeySource]
 
     /// Creates a combined source.
@@ -17,5 +17,17 @@ public struct ContentKeySources: ContentKeySource {
             guard case .unknown = answer else { return answer }
         }
         return .unknown
+    }
+
+    /// Starts a use of each source that counts its uses.
+    public func newUse() -> any ContentKeySource {
+        ContentKeySources(sources.map { ($0 as? any CountedKeySource)?.newUse() ?? $0 })
+    }
+
+    /// Passes a token to each source that takes tokens.
+    ///
+    /// - Parameter licenseToken: the token.
+    public func receive(licenseToken: String) async {
+        for source in sources { await (source as? any LicenseTokenReceiver)?.receive(licenseToken: licenseToken) }
     }
 }

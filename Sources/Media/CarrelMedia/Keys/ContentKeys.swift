@@ -32,6 +32,19 @@ package struct ContentKeys: Sendable {
     /// Whether all of them may be used for a plain stream of bytes.
     package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }
 
+    /// Checks that the keys may be used for the pictures of their tracks.
+    ///
+    /// - Parameter tracks: the tracks of the movie.
+    /// - Throws: `outputControl` if a license allows smaller pictures only, or their size is not known.
+    package func checkPictures(_ tracks: [MP4Track]) throws(MediaError) {
+        for (place, grant) in grants where grant.maxPixels != nil {
+            guard let track = tracks.first(where: { $0.id == place.track }), track.kind == "vide" else { continue }
+            try grant.checkPictures(track.pixels, "track \(track.id)")
+        }
+        guard let everything, everything.maxPixels != nil else { return }
+        for track in tracks where track.kind == "vide" { try everything.checkPictures(track.pixels, "track \(track.id)") }
+    }
+
     /// Checks that all of them may be used for plain files now.
     ///
     /// - Parameter now: the time.
@@ -134,5 +147,17 @@ package struct ContentKeys: Sendable {
 
     private static func words(_ id: KeyID?, _ track: UInt32) -> String {
         id.map { "key id \($0) (track \(track))" } ?? "track \(track)"
+    }
+}
+
+extension MP4Track {
+    /// The pixels of its largest picture, by its sample descriptions; nil if one of them has no size.
+    var pixels: Int? {
+        var largest = 0
+        for entry in entries {
+            guard entry.width > 0, entry.height > 0 else { return nil }
+            largest = max(largest, entry.width * entry.height)
+        }
+        return largest > 0 ? largest : nil
     }
 }

@@ -80,11 +80,18 @@ public struct GivenKeys: ContentKeySource {
     }
 
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
-        if let key = keys[name] { return .granted(ContentKeyGrant(key: key)) }
-        if case .group = name, let group { return .granted(ContentKeyGrant(key: group)) }
+        guard let key = find(name) else { return .unknown }
+        var grant = ContentKeyGrant(key: key)
+        grant.isGiven = true
+        return .granted(grant)
+    }
+
+    private func find(_ name: ContentKeyName) -> Secret? {
+        if let key = keys[name] { return key }
+        if case .group = name, let group { return group }
         // the track is the last name tried, so that a key by name takes precedence
-        if case .track = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
-        if case .address = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
-        return .unknown
+        if case .track = name { return fallback }
+        if case .address = name { return fallback }
+        return nil
     }
 }

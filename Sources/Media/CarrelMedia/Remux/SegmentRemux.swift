@@ -39,6 +39,7 @@ package struct SegmentRemux: ~Copyable {
             for track in file.tracks {
                 for id in try file.keyIDs(of: track) { try await keys.resolve(id, track: track.id, from: source) }
             }
+            try keys.checkPictures(file.tracks)
             self.init(tracks: file.tracks, keys: keys, shift: shift)
         }
 

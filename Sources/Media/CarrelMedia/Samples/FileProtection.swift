@@ -42,6 +42,7 @@ package struct FileProtection: Sendable {
             }
         }
         for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
+        try keys.checkPictures(file.tracks)
     }
 
     /// Requests missing keys, which fragments name.

@@ -24,6 +24,6 @@ extension MediaSegmentDecrypter {
     ) async throws {
         var key = try keyLine.flatMap { line throws(Malformed) in try EncryptionKey.read(line: line) }
         if let address = key?.uri { key?.uri = URIReference.resolve(address, against: playlist) }
-        try await self.init(key, segment: number, initialization: initialization, keys: keys)
+        try await self.init(key, segment: number, initialization: initialization, keys: keys, clock: SystemClock())
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 package import CarrelDASH
 package import CarrelHLS
@@ -22,13 +22,17 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// State until the first bytes identify the container of samples.
     private struct Undecided {
         var method: EncryptionKey.Method
-        var key: Secret
+        var grant: ContentKeyGrant
         var iv: AESBlock
         var number: UInt64
         var head: [UInt8] = []
     }
 
     private let source: any ContentKeySource
+    /// The clock by which keys end; nil if the caller enforces the terms of the keys.
+    private let clock: (any WallClock)?
+    /// The key of the key line.
+    private var grant: ContentKeyGrant?
     private var cipher: SegmentCipher?
     private var stream: ClearTransportStream?
     private var fragments: ClearFragments?
@@ -51,18 +55,26 @@ public struct MediaSegmentDecrypter: ~Copyable {
     ///   - number: the media sequence number, which is the initialization vector if the key line has none (§5.2).
     ///   - initialization: the clear initialization section, for fragmented MP4 with encrypted samples.
     ///   - keys: the key source, called with the address or the content ID of the key line; a `data:` address is the key itself.
+    ///   - clock: the clock by which keys end; nil if the caller enforces the terms of the keys.
     /// - Throws: `missingKey`, `refusedKey`; `wrongKey` if the key has another length; `unsupported` if the method is unknown;
     ///   `Malformed` if the initialization section is damaged.
     package init(
         _ key: EncryptionKey?,
         segment number: UInt64,
         initialization: [UInt8] = [],
-        keys: some ContentKeySource
+        keys: some ContentKeySource,
+        clock: (any WallClock)? = nil
     ) async throws {
         source = keys
+        self.clock = clock
         clearInitialization = initialization
         guard let key else { return }
-        let secret = try await Self.secret(key, keys)
+        let granted = try await Self.grant(key, keys)
+        let secret = granted.key
+        grant = granted
+        // the size of the pictures is known to the caller alone, unless the segments are fragments
+        if clock != nil, initialization.isEmpty { try granted.checkPictures(nil, "the segment") }
+        try checkTerms()
         let iv = key.initializationVector.flatMap { AESBlock($0.rawSpan) } ?? AESBlock(high: 0, low: number)
         guard key.method == .sampleAES || key.method == .sampleAESCTR else {
             cipher = try SegmentCipher(key.method, key: secret, iv: iv)
@@ -72,26 +84,34 @@ public struct MediaSegmentDecrypter: ~Copyable {
             throw MediaError(.wrongKey, "\(key.method.rawValue) has keys of 16 bytes, and this one has \(secret.count)")
         }
         guard !initialization.isEmpty else {
-            undecided = Undecided(method: key.method, key: secret, iv: iv, number: number)
+            undecided = Undecided(method: key.method, grant: granted, iv: iv, number: number)
             return
         }
         var all = ContentKeys()
-        all.useForEverything(ContentKeyGrant(key: secret))
+        all.useForEverything(granted)
         let file = try MP4File(BytesReader(initialization))
+        try all.checkPictures(file.tracks)
         fragments = ClearFragments(tracks: file.tracks, keys: all)
         clearInitialization = try Self.clear(initialization, tracks: Self.protected(file.tracks))
     }
 
-    private static func secret(_ key: EncryptionKey, _ source: some ContentKeySource) async throws(MediaError) -> Secret {
+    /// Checks that the keys may still be used.
+    private mutating func checkTerms() throws(MediaError) {
+        guard let clock else { return }
+        try grant?.end.check(at: clock.now)
+        if fragments != nil { try fragments?.keyEnd.check(at: clock.now) }
+    }
+
+    private static func grant(_ key: EncryptionKey, _ source: some ContentKeySource) async throws(MediaError) -> ContentKeyGrant {
         var names = [ContentKeyName.address(key.uri)]
         if let id = key.contentID { names.insert(.content(id), at: 0) }
         // a `data:` address of another format is not the key
         let isPlain = key.keyFormat == nil || key.keyFormat?.lowercased() == "identity"
         do throws(MediaError) {
-            return try await ContentKeys.ask(for: names, "the address \(KeyAddress.withoutSecrets(key.uri))", source).key
+            return try await ContentKeys.ask(for: names, "the address \(KeyAddress.withoutSecrets(key.uri))", source)
         } catch {
             guard error.code == .missingKey, isPlain, let bytes = KeyAddress.data(key.uri) else { throw error }
-            return Secret(bytes)
+            return ContentKeyGrant(key: Secret(bytes))
         }
     }
 
@@ -105,7 +125,25 @@ public struct MediaSegmentDecrypter: ~Copyable {
     ///   - keys: the key source, called with key IDs or the track. Keys in fragments are requested when the fragments arrive.
     /// - Throws: `missingKey`, `refusedKey`; `unsupported` if the track does not exist, or has another protection; `Malformed`.
     public init(initialization: [UInt8], track: UInt32? = nil, keys: some ContentKeySource) async throws {
+        try await self.init(initialization: initialization, track: track, keys: keys, clock: SystemClock())
+    }
+
+    /// Prepares segments of Common Encryption for a caller with another clock.
+    ///
+    /// - Parameters:
+    ///   - initialization: the initialization segment.
+    ///   - track: the track to decrypt; nil for all.
+    ///   - keys: the key source.
+    ///   - clock: the clock by which keys end; nil if the caller enforces the terms of the keys.
+    /// - Throws: the errors of the public initializer.
+    package init(
+        initialization: [UInt8],
+        track: UInt32? = nil,
+        keys: some ContentKeySource,
+        clock: (any WallClock)?
+    ) async throws {
         source = keys
+        self.clock = clock
         let file = try MP4File(BytesReader(initialization))
         let tracks = file.tracks.filter { track == nil || $0.id == track }
         guard !tracks.isEmpty else {
@@ -116,8 +154,10 @@ public struct MediaSegmentDecrypter: ~Copyable {
             if track.entries.contains(where: { $0.protection != nil }) { _ = try TrackDecrypter(track, keys: all) }
             for id in try file.keyIDs(of: track) { try await all.resolve(id, track: track.id, from: keys) }
         }
+        try all.checkPictures(tracks)
         fragments = ClearFragments(tracks: tracks, keys: all)
         clearInitialization = try Self.clear(initialization, tracks: Self.protected(tracks))
+        try checkTerms()
     }
 
     private static func protected(_ tracks: [MP4Track]) -> Set<UInt32> {
@@ -168,6 +208,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         keys: some ContentKeySource
     ) async throws {
         source = keys
+        clock = nil
         guard Self.isSupported(encryption) else {
             throw MediaError(.unsupported, "segments are encrypted by \(encryption.scheme ?? "")")
         }
@@ -178,7 +219,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
         let iv = period.initializationVector.flatMap { AESBlock($0.rawSpan) }
         cipher = try SegmentCipher(
             .aes128,
-            key: try await Self.secret(key, keys),
+            key: try await Self.grant(key, keys).key,
             iv: iv ?? AESBlock(high: 0, low: UInt64(bitPattern: values.number))
         )
     }
@@ -198,8 +239,10 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// - Parameters:
     ///   - piece: the next bytes of the segment.
     ///   - sink: gets clear bytes.
-    /// - Throws: the errors of the sink; `Malformed`, `unsupported`, `missingKey`, `refusedKey`.
+    /// - Throws: the errors of the sink; `Malformed`, `unsupported`, `missingKey`; `expiredKey` or `refusedKey` if the license of a key
+    ///   has ended.
     public mutating func decrypt(_ piece: RawSpan, to sink: inout some MediaSink) async throws {
+        try checkTerms()
         if undecided != nil {
             undecided?.head.append(copying: piece)
             guard let head = undecided?.head, head.count >= 8 else { return }
@@ -214,8 +257,10 @@ public struct MediaSegmentDecrypter: ~Copyable {
     /// Ends the segment.
     ///
     /// - Parameter sink: gets the last clear bytes.
-    /// - Throws: the errors of the sink; `wrongKey` if the padding is wrong; `Malformed` if the segment is truncated.
+    /// - Throws: the errors of the sink; `wrongKey` if the padding is wrong; `Malformed` if the segment is truncated; `expiredKey` or
+    ///   `refusedKey` if the license of a key has ended.
     public mutating func finish(to sink: inout some MediaSink) async throws {
+        try checkTerms()
         if let held = undecided, !held.head.isEmpty {
             throw MediaError(.malformed, "the segment of \(held.head.count) bytes is cut off")
         }
@@ -246,11 +291,11 @@ public struct MediaSegmentDecrypter: ~Copyable {
                 throw MediaError(.unsupported, "samples of a transport stream are not encrypted by \(held.method.rawValue)")
             }
             stream = ClearTransportStream(segment: held.number)
-            try stream?.beginSegment(key: held.key, iv: held.iv)
+            try stream?.beginSegment(key: held.grant.key, iv: held.iv)
             return
         }
         if held.method == .sampleAES, ClearPackedAudio.begins(head) {
-            audio = try ClearPackedAudio(key: held.key, iv: held.iv)
+            audio = try ClearPackedAudio(key: held.grant.key, iv: held.iv)
             return
         }
         let boxes: [StaticString] = ["ftyp", "styp", "moov", "moof", "sidx", "emsg", "prft", "free"]
@@ -258,7 +303,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
             throw MediaError(.unsupported, "the container of encrypted samples is not known")
         }
         var all = ContentKeys()
-        all.useForEverything(ContentKeyGrant(key: held.key))
+        all.useForEverything(held.grant)
         fragments = ClearFragments(keys: all)
     }
 

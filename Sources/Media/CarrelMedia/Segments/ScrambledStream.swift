@@ -57,6 +57,7 @@ package struct ScrambledStream: Sendable {
                     throw Malformed("stream changes its keys too often", at: Int(clamping: at))
                 }
                 let (words, grant) = try await Self.grant(need.parity, need.message, source)
+                try grant.checkPictures(nil, words)
                 terms.append((words, grant))
                 let key = grant.key
                 do throws(CryptoError) { try descrambler.setKey(key, for: need.parity) } catch {

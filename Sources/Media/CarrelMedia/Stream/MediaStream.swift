@@ -208,6 +208,7 @@ public actor MediaStream {
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object, from: keys)
             try check(asked, clock)
+            try checkPictures(asked, object.contentType)
             grant = asked
             if let table = object.tags {
                 checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source)
@@ -241,6 +242,7 @@ public actor MediaStream {
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
         try check(grant, clock)
+        try checkPictures(grant, format.contentType ?? information.contentType)
         var start: Int64 = 0
         var iv = format.iv
         if iv == nil {
@@ -272,6 +274,16 @@ public actor MediaStream {
             contentType: format.contentType ?? information.contentType,
             headers: nil
         )
+    }
+
+    /// Media types without pictures of a movie.
+    private static let typesWithoutPictures = ["audio/", "text/", "application/epub+zip", "application/pdf"]
+
+    /// Refuses a content that may have pictures, if the license limits their size: it is not known here.
+    private static func checkPictures(_ grant: ContentKeyGrant, _ contentType: String?) throws(MediaError) {
+        let type = contentType?.lowercased() ?? ""
+        guard !typesWithoutPictures.contains(where: { type.hasPrefix($0) }) else { return }
+        try grant.checkPictures(nil, "the stream")
     }
 
     private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
