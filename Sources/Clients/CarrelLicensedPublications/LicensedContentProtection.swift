@@ -25,7 +25,7 @@ import CarrelRights
 public struct LicensedContentProtection: ContentProtection {
     private let player: @Sendable () async throws -> PlayerEngine
     private let obligations: Set<String>
-    private let silent: SilentAcquisition
+    private let silent: SilentAcquisition?
     private let clock: any WallClock
 
     /// The obligations that `Publication.rights` enforces, for apps that copy and print by it alone.
@@ -52,26 +52,25 @@ public struct LicensedContentProtection: ContentProtection {
         self.init(
             obligations: obligations,
             client: HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly)),
-            clock: SystemClock(),
             player: player
         )
     }
 
     /// - Parameters:
     ///   - obligations: the obligations that the app enforces.
-    ///   - client: requests silent licenses.
+    ///   - client: requests silent licenses; nil for none.
     ///   - clock: the clock by which keys end.
     ///   - player: opens the player.
     package init(
         obligations: Set<String>,
-        client: HTTPClient,
-        clock: any WallClock,
+        client: HTTPClient?,
+        clock: any WallClock = SystemClock(),
         player: @escaping @Sendable () async throws -> PlayerEngine
     ) {
         self.obligations = obligations
         self.player = player
         self.clock = clock
-        silent = SilentAcquisition(client)
+        silent = client.map { SilentAcquisition($0) }
     }
 
     public func open(
@@ -263,7 +262,7 @@ public struct LicensedContentProtection: ContentProtection {
     ) async throws(Publication.OpeningError) -> String? {
         if let credentials { return credentials }
         if isRefused { return nil }
-        return try await silent.token(for: files[0])
+        return try await silent?.token(for: files[0])
     }
 
     // MARK: - The publication
