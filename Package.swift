@@ -547,12 +547,23 @@ let testTargets: [Target] = [
         "Clients/CarrelWebReaderTests",
         ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
     ),
+    support(
+        "Clients/CarrelPlayerTesting",
+        carrel("Bytes Crypto HTTP HTTPServer Player Rights Store Testing Threads Tokens Vault") + wholeServer
+    ),
     tests(
         "Clients/PlayerEngineTests",
         carrel(
-            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
+            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player PlayerTesting Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
         )
             + wholeServer
+    ),
+    tests(
+        "Clients/CarrelLicensedPublicationsTests",
+        ["ProtectedPublications"]
+            + carrel(
+                "Bytes Crypto DCF HTTP HTTPClient HTTPServer JSON LicenseKeys LicensedPublications MP4 Media Player PlayerTesting Publication Rights Testing Threads Tokens Vault WebReader"
+            ) + wholeServer
     ),
 
     tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes JSON Testing Threads")),

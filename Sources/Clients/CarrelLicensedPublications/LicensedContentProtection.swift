@@ -121,7 +121,7 @@ public struct LicensedContentProtection: ContentProtection {
                 access,
                 license: use.license,
                 contentID: file.object.headers.contentID,
-                LicenseConditions(use.result.obligations)
+                ReadingConditions(use.result.obligations)
             )
             opened.onCreatePublication = Self.guarding(access, service, protected: nil)
             return opened
@@ -203,7 +203,7 @@ public struct LicensedContentProtection: ContentProtection {
                 access,
                 license: use.license,
                 contentID: contentID,
-                LicenseConditions(use.result.obligations)
+                ReadingConditions(use.result.obligations)
             )
             var opened = ProtectedAsset(asset: asset, fetcher: clear)
             opened.onCreatePublication = Self.guarding(access, service, protected: paths)

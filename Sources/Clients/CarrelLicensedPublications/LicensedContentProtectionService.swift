@@ -22,7 +22,7 @@ public final class LicensedContentProtectionService: ContentProtectionService {
     private let access: LicenseAccess?
 
     /// A publication that can be read.
-    init(_ access: LicenseAccess, license: String, contentID: String, _ conditions: LicenseConditions) {
+    init(_ access: LicenseAccess, license: String, contentID: String, _ conditions: ReadingConditions) {
         self.access = access
         self.license = license
         self.contentID = contentID

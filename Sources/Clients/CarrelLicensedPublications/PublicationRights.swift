@@ -8,7 +8,7 @@ import CarrelPublication
 import CarrelRights
 
 /// The rights that the obligations of a license leave to the reader of a publication.
-struct LicenseConditions: Sendable {
+struct ReadingConditions: Sendable {
     /// Unicode scalars that may be copied, in all; nil without a limit.
     let copyLimit: Int?
     /// Pages that may be printed, in all; nil without a limit.
@@ -36,7 +36,7 @@ struct LicenseRights: UserRights {
     private let metered: MeteredUserRights
     private let access: LicenseAccess
 
-    init(_ conditions: LicenseConditions, license: String, _ access: LicenseAccess) {
+    init(_ conditions: ReadingConditions, license: String, _ access: LicenseAccess) {
         self.access = access
         metered = MeteredUserRights(
             publication: license,
