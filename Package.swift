@@ -24,7 +24,7 @@ let wholeServer: [Target.Dependency] = [
     "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
-    "CarrelServer",
+    "CarrelServer", "CarrelRestoring",
 ]
 
 /// The name of a target, by the folder in Sources or Tests that holds its own.
@@ -312,7 +312,7 @@ let serverTargets: [Target] = [
     server(
         "Streaming",
         over: "Home WebAPI Audit Accounts Catalog Orders",
-        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Store Threads Works"
+        "Audio Bytes Crypto HLS HTTP JSON Metrics Packager Rights Store Threads Works"
     ),
     // positions, history, bookmarks
     server(
@@ -353,6 +353,8 @@ let serverTargets: [Target] = [
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
+    // a backup in place of the database
+    server("Restoring", over: "Home WebAPI Audit Accounts Authority Administration Server", "Bytes Files Store"),
 ]
 
 // what apps link: player, proxy, reader
@@ -526,7 +528,7 @@ let testTargets: [Target] = [
     serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming Works XML"),
     serverTests(
         "Server",
-        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
+        "Administration Authority ContentKeys EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres Restoring SignOn Streaming Upstream Website XML Licensing Rights Tokens"
     ),
 
     tests(

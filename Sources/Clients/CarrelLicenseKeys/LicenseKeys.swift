@@ -11,7 +11,8 @@ public import CarrelRights
 /// let session = try proxy.makeURL(source, .dash, keys: LicenseKeys(engine))
 /// ```
 ///
-/// A key is found by the content ID of its license, by its own ID, or by an alias such as `urn:marlin:kid:…`. One source is one use:
+/// A key is found by the content ID of its license, by its own ID, or by an alias such as `urn:marlin:kid:…`. The address
+/// `offline://…/N.key` in the playlist of an order's audiobook names the key of the order, of which key N is derived. One source is one use:
 /// the first key of a license counts a play, and the count is on the disk before the key is returned. A proxy starts a use for each
 /// of its sessions.
 ///
@@ -74,10 +75,14 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     /// - Returns: the key; `unknown` if there is no license for it, `refused` with the reason if the license does not allow the use.
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         do throws(PlayerError) {
-            guard let (use, id) = try await find(name) else {
+            var offline: OfflineKeyAddress?
+            if case .address(let text) = name { offline = OfflineKeyAddress(text) }
+            guard let (use, id) = try await find(offline.map { .id($0.keyID.bytes) } ?? name) else {
                 return failure.map { .refused($0.message) } ?? .unknown
             }
-            return .granted(try await use.grant(id, isCounted: settings.countsWithFirstKey || hasBegun))
+            let isCounted = settings.countsWithFirstKey || hasBegun
+            guard let offline else { return .granted(try await use.grant(id, isCounted: isCounted)) }
+            return .granted(try await use.grant(offline, isCounted: isCounted))
         } catch {
             return .refused(error.message)
         }

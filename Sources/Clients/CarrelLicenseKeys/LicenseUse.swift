@@ -33,6 +33,8 @@ package actor LicenseUse {
     private var keys: [String: Secret] = [:]
     private var watch: Task<Void, Never>?
     private var isStopped = false
+    /// Whether the license was renewed because a playlist differs from it.
+    private var hasRenewed = false
 
     /// How often the license is evaluated.
     private static let interval = Duration.milliseconds(500)
@@ -101,6 +103,38 @@ package actor LicenseUse {
         ends[id] = keyEnd
         var grant = ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
         grant.requiresTags = licensedContent.hasPrefix("urn:carrel:title:")
+        grant.isLicensed = true
+        return grant
+    }
+
+    /// A key of an order's audiobook, derived as the server derives it.
+    ///
+    /// - Parameters:
+    ///   - address: the key's address in the playlist.
+    ///   - isCounted: whether the use is counted before the key is returned.
+    /// - Returns: the key with its terms.
+    /// - Throws: `player.denied` if license and playlist differ in the rotation of keys, also after a renewal; the errors of
+    ///   ``grant(_:isCounted:)``.
+    func grant(_ address: OfflineKeyAddress, isCounted: Bool) async throws(PlayerError) -> ContentKeyGrant {
+        // a license of an earlier version does not say
+        if try await engine.rotatesKeys(license) ?? address.rotates != address.rotates {
+            // the server's setting may have changed since the license or the playlist was made
+            if !hasRenewed {
+                hasRenewed = true
+                try await engine.contactService(of: license)
+            }
+            guard try await engine.rotatesKeys(license) ?? address.rotates == address.rotates else {
+                throw PlayerError(
+                    .denied,
+                    "the license and the playlist disagree on whether keys rotate: load the playlist again"
+                )
+            }
+        }
+        var grant = try await grant(address.keyID.hex, isCounted: isCounted)
+        guard let key = OrderKeys.key(address.number, of: grant.key, rotates: address.rotates) else {
+            throw PlayerError(.denied, "the audiobook has no key \(address.number)")
+        }
+        grant.key = key
         return grant
     }
 

@@ -7,6 +7,8 @@ package struct LicenseSettings: Sendable {
     package var grace = Duration.seconds(60)
     /// Whether the streams of an order are counted for the order, as its listeners are, and not for its account.
     package var countsOrders = false
+    /// Whether the keys of audiobooks rotate, which licenses of orders state.
+    package var rotatesKeys = false
 
     package init() {}
 }

@@ -154,6 +154,7 @@ package struct Licenses: Sendable {
                 repeated: repeated,
                 player: desk.player,
                 revocations: Int(try Players.revocationNumber(in: transaction)),
+                isOfOrder: try LicenseStore.order(of: issued.id, in: transaction) != nil,
                 counted: try counted(issued, in: transaction)
             )
         }
@@ -179,6 +180,8 @@ package struct Licenses: Sendable {
         let repeated: AuditEntry?
         let player: Player
         let revocations: Int
+        /// Whether an order's own key is among its keys.
+        let isOfOrder: Bool
         /// The subject whose places it takes.
         let counted: String
     }
@@ -263,7 +266,8 @@ package struct Licenses: Sendable {
             version: version,
             offered: request.versions,
             session: isStream ? issued.id : nil,
-            heartbeat: isStream ? Int(means.settings.interval.components.seconds) : nil
+            heartbeat: isStream ? Int(means.settings.interval.components.seconds) : nil,
+            rotatesKeys: outcome.isOfOrder ? means.settings.rotatesKeys : nil
         ).signed(by: keys.license)
     }
 

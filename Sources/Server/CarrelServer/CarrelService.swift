@@ -140,6 +140,7 @@ package final class CarrelService: Sendable {
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
         licenses.licenses.countsOrders = settings.stream.access == .orderURL
+        licenses.licenses.rotatesKeys = settings.stream.keyRotation > 0
         let licensing = try await LicensingCapability(
             context,
             licenses,

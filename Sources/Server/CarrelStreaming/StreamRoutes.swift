@@ -138,7 +138,10 @@ struct StreamRoutes {
         }
         return HTTPResponse(
             .ok,
-            headers: ["Content-Type": "application/octet-stream", "Cache-Control": "no-store"],
+            headers: [
+                "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
+                "X-Carrel-Key-Rotation": streaming.settings.keyRotation > 0 ? "1" : "0",
+            ],
             body: .bytes(key.withBytes { [UInt8](copying: $0) })
         )
     }

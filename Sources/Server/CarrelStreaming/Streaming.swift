@@ -9,6 +9,7 @@ import CarrelHLS
 import CarrelHTTP
 package import CarrelOrders
 import CarrelPackager
+import CarrelRights
 import CarrelThreads
 import CarrelWebAPI
 
@@ -115,9 +116,11 @@ package final class Streaming: Sendable {
         let keyTicket = tickets.issue(.key, order: order.id, in: window)
         var origin = request.origin
         if request.offline, let colon = origin.firstIndex(of: ":") { origin = "offline" + origin[colon...] }
+        // a player derives the key, and must derive it as the server does
+        let query = request.offline && settings.keyRotation > 0 ? "?offline=true&rotation=1" : ""
         return try template(of: grant.media, form: request.form)
             .render(ticket: tickets.issue(.segment, order: order.id, in: window)) { number in
-                "\(origin)/v1/stream/hls/\(order.id)/\(keyTicket)/\(number).key"
+                "\(origin)/v1/stream/hls/\(order.id)/\(keyTicket)/\(number).key\(query)"
             }
     }
 
@@ -155,9 +158,9 @@ package final class Streaming: Sendable {
 
     /// The key of one period of an order: the order's own if keys do not rotate, else a key derived from it.
     func key(_ grant: PlaybackGrantCache.Grant, period: Int) -> Secret? {
-        guard settings.keyRotation > 0 else { return period == 0 ? grant.key : nil }
-        guard period >= 0, period * settings.keyRotation < max(1, grant.media.index.segmentCount) else { return nil }
-        return HKDF.sha256(secret: grant.key, salt: [], info: "carrel content key \(period)", count: 16)
+        let rotates = settings.keyRotation > 0
+        guard !rotates || period * settings.keyRotation < max(1, grant.media.index.segmentCount) else { return nil }
+        return OrderKeys.key(period, of: grant.key, rotates: rotates)
     }
 
     /// The encrypted segment; nil if the title has no such segment.

@@ -14,6 +14,7 @@ import CarrelPlayer
 import CarrelPostgres
 import CarrelPlayerTesting
 import CarrelRights
+import CarrelRestoring
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore

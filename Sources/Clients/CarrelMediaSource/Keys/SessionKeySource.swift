@@ -11,9 +11,17 @@ package protocol SessionKeySource: Sendable {
     ///   - use: the keys of the response; gets the end of the key, and the reason if the key could not be requested.
     /// - Returns: the answer.
     func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer
+
+    /// Requests a key to decide which tracks are offered: returns `pending` without a wait for its license.
+    ///
+    /// - Parameter name: names the key.
+    /// - Returns: the answer.
+    func probe(_ name: ContentKeyName) async -> ContentKeyAnswer
 }
 
 extension SessionKeySource {
+    package func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(name, for: KeyUse()) }
+
     /// The source as one response uses it.
     package func keys(for use: KeyUse) -> ResponseKeys { ResponseKeys(self, use) }
 }

@@ -37,6 +37,17 @@ extension PlayerEngine {
         )
     }
 
+    /// Whether the keys of an order's audiobook rotate, by its license.
+    ///
+    /// - Parameter id: the license.
+    /// - Returns: nil if the license does not say, or is not here any more.
+    /// - Throws: `player.store`, `player.store-damaged`.
+    package func rotatesKeys(_ id: String) async throws(PlayerError) -> Bool? {
+        if let stream = streams[id] { return stream.record.license.rotatesKeys }
+        guard let row = try await licenses().row(id) else { return nil }
+        return try await record(row).license.rotatesKeys
+    }
+
     /// Contacts the service of a license: renews it.
     ///
     /// - Parameter id: the license.

@@ -11,8 +11,8 @@ import CarrelThreads
 final class DASHPresentation: Presentation {
     let origin: MediaOrigin
     let settings: SessionSettings
-    private let reader: ManifestReader
-    private let initializations: InitializationCache
+    let reader: ManifestReader
+    let initializations: InitializationCache
     private let indexes: IndexCache
     /// A live segment may be late by its duration, at most by this.
     private static let longestWait = Duration.seconds(10)
@@ -78,8 +78,16 @@ final class DASHPresentation: Presentation {
     /// The tracks of the first period, chosen once.
     private func tracks(_ manifest: Manifest) throws -> DASHTracks {
         if let known = choice.withLock({ $0 }) { return known }
+        return try use(try DASHTracks(manifest, settings.wishes), of: manifest)
+    }
+
+    /// Whether the tracks are chosen.
+    var hasTracks: Bool { choice.withLock { $0 != nil } }
+
+    /// Plays tracks from here on.
+    @discardableResult
+    func use(_ made: DASHTracks, of manifest: Manifest) throws -> DASHTracks {
         if settings.policy == .compatible { try LiveProfile.check(manifest.mpd) }
-        let made = try DASHTracks(manifest, settings.wishes)
         settings.form.use(made.plan.output)
         fragmentOrigin.withLock { $0 = made.fragmentOrigin(manifest) }
         choice.withLock { $0 = made }
@@ -90,6 +98,7 @@ final class DASHPresentation: Presentation {
 
     /// The protection of the first video and the first audio track. Other tracks share it, or their segments declare their own.
     func protections(_ use: KeyUse) async throws -> [MediaProtection] {
+        try await surveyLicense()
         let manifest = try await reader.current()
         return try await settings.threads.compute { [self] () throws -> [MediaProtection] in
             let tracks = try self.tracks(manifest)
@@ -108,6 +117,7 @@ final class DASHPresentation: Presentation {
     }
 
     func outline(_ use: KeyUse) async throws -> Outline {
+        try await surveyLicense()
         while true {
             // another request may have loaded a newer manifest, which is then used here too
             do { return try await currentOutline() } catch is Superseded { try Task.checkCancellation() }
@@ -121,7 +131,7 @@ final class DASHPresentation: Presentation {
         func outline(_ tracks: DASHTracks) -> Outline {
             var outline = tracks.plan.outline
             outline.isLive = isLive
-            outline.warnings = manifest.refusedElements.map { .remoteElement($0) }
+            outline.warnings = manifest.refusedElements.map { .remoteElement($0) } + tracks.plan.withheld.map { .withheld($0) }
             return outline
         }
         // segments with different boundaries cannot be multiplexed
@@ -179,6 +189,7 @@ final class DASHPresentation: Presentation {
     }
 
     func segments(of rendition: RenditionName, _ use: KeyUse) async throws -> SegmentList {
+        try await surveyLicense()
         let manifest = try await reader.current(isList: true)
         return try await settings.threads.compute { [self] in try await list(rendition, manifest) }
     }
@@ -261,6 +272,7 @@ final class DASHPresentation: Presentation {
     }
 
     func open(_ name: SegmentName, _ use: KeyUse) async throws -> ServedMedia {
+        try await surveyLicense()
         var manifest = try await reader.known()
         let found: [Found]
         do { found = try await find(name, manifest) } catch {

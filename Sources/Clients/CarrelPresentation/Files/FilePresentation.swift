@@ -16,6 +16,8 @@ final class FilePresentation: Presentation {
     private let video: SegmentTrack?
     private let audio: [SegmentTrack]
     private let reader: any ByteReader & Sendable
+    /// The tracks that the license withholds, each with the reason.
+    private let withheld: [String]
     /// The keys of the file; their use is shared by all its segments.
     private let keys: ResponseKeys
     private let use: KeyUse
@@ -42,18 +44,22 @@ final class FilePresentation: Presentation {
                     throw ProxyError(.unsupported, "\(name): of MP4 files this policy takes PDCF on this machine")
                 }
             }
+            let mayLeaveOut = settings.mayHaveLicense
             let segments = try await settings.threads.runTask { [keys] in
                 let file = try MP4File(reader, leavesFragmentsToIndex: true)
-                let protection = try await FileProtection(file, from: keys)
+                let protection = try await FileProtection(file, from: keys, leavesOut: mayLeaveOut)
+                let (all, left) = (file.tracks.map(\.id), protection.withheld)
+                if let first = left.values.first, all.allSatisfy({ left[$0] != nil }) { throw first }
                 guard !protection.tracks.isEmpty || settings.takesClearContent else {
                     throw ProxyError(.clearContent, "\(name): no track is protected")
                 }
                 return try FileSegments(file, in: reader, protection, target: Self.target) {
-                    $0.kind == "vide" && !$0.isCover || $0.kind == "soun"
+                    left[$0.id] == nil && ($0.kind == "vide" && !$0.isCover || $0.kind == "soun")
                 }
             }
             self.settings = settings
             self.reader = reader
+            withheld = segments.protection.withheld.sorted { $0.key < $1.key }.map(\.value.message)
             plan = try TrackPlan(Self.offer(segments), settings.wishes)
             settings.form.use(plan.output)
             let (pictures, sounds) = (Self.tracks(segments, "vide"), Self.tracks(segments, "soun"))
@@ -101,7 +107,11 @@ final class FilePresentation: Presentation {
         try await settings.threads.run { [reader] in try MediaFile(reader).protections }
     }
 
-    func outline(_ use: KeyUse) -> Outline { plan.outline }
+    func outline(_ use: KeyUse) -> Outline {
+        var outline = plan.outline
+        outline.warnings += withheld.map { .withheld($0) }
+        return outline
+    }
 
     func segments(of rendition: RenditionName, _ use: KeyUse) throws -> SegmentList {
         _ = try tracks(of: rendition)

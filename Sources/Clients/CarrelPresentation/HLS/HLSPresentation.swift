@@ -33,8 +33,8 @@ final class HLSPresentation: Presentation {
         var originKeys: OriginKeySource?
     }
 
-    private let origin: MediaOrigin
-    private let settings: SessionSettings
+    let origin: MediaOrigin
+    let settings: SessionSettings
     private let loader: PlaylistLoader
     private let state: Locked<State>
 
@@ -62,7 +62,7 @@ final class HLSPresentation: Presentation {
     }
 
     /// The keys of the session, then the keys of key servers.
-    private func keys(_ use: KeyUse) -> any ContentKeySource {
+    func keys(_ use: KeyUse) -> any ContentKeySource {
         let own = settings.keys.keys(for: use)
         guard let origin = state.withLock({ $0.originKeys }) else { return own }
         return ContentKeySources([own, origin.keys(for: use)])
@@ -98,9 +98,7 @@ final class HLSPresentation: Presentation {
         var made = Top()
         switch playlist {
         case .multivariant(let list):
-            let tracks = try await settings.threads.compute { [origin, settings] in
-                try HLSTracks(list, settings.wishes) { origin.resolve($0, against: url) }
-            }
+            let tracks = try await tracks(of: list, url, use)
             settings.form.use(tracks.plan.output)
             (made.outline, made.sources) = (tracks.outline, tracks.sources)
         case .media(let list):
@@ -197,6 +195,12 @@ final class HLSPresentation: Presentation {
             }
         }
         return reloaded ?? held
+    }
+
+    /// A media playlist for the choice of tracks; nil if it cannot be loaded now.
+    func survey(_ source: String) async -> HeldPlaylist? {
+        guard case .media(let list)? = try? await loader.playlist(at: source, patience: .zero).playlist else { return nil }
+        return HeldPlaylist(list, url: source, at: origin.clock.now)
     }
 
     /// Loads a media playlist.
@@ -393,7 +397,7 @@ final class HLSPresentation: Presentation {
 
     /// The effective key line: the first one for this key system or, if all are for other systems, the first one. Its address is
     /// resolved.
-    private func resolved(
+    func resolved(
         _ lines: [EncryptionKey],
         _ base: String,
         _ use: KeyUse
@@ -436,7 +440,7 @@ final class HLSPresentation: Presentation {
         }
     }
 
-    private func initialization(_ segment: MediaSegment, _ held: HeldPlaylist, _ use: KeyUse) async throws -> [UInt8]? {
+    func initialization(_ segment: MediaSegment, _ held: HeldPlaylist, _ use: KeyUse) async throws -> [UInt8]? {
         guard let place = InitializationPlace(segment, held) else { return nil }
         return try await initialization(at: place, use)
     }

@@ -51,6 +51,8 @@ package struct Outline: Sendable {
         case transportStream
         /// A part of the source has the address of another origin.
         case remoteElement(String)
+        /// The license withholds a track, with the track and the reason.
+        case withheld(String)
 
         /// A lower-case sentence without a period.
         package var text: String {
@@ -58,6 +60,7 @@ package struct Outline: Sendable {
             case .transportStream: "the source has transport streams, which go out unchanged, not as fragmented MP4"
             case .remoteElement(let url):
                 "a part of the manifest at \(MediaOrigin.shown(url)) is not loaded: it is of another origin"
+            case .withheld(let text): "left out: \(text)"
             }
         }
 
@@ -66,6 +69,7 @@ package struct Outline: Sendable {
             switch self {
             case .transportStream: Trace(.proxy, .now(), "transport streams go out unchanged, not as fragments")
             case .remoteElement(let url): Trace(.proxy, .now(), "a remote element is not loaded", [.init("url", .url(url))])
+            case .withheld: Trace(.proxy, .now(), "a track is left out")
             }
         }
     }

@@ -64,6 +64,9 @@ package struct SessionSettings: Sendable {
     /// Whether there are playlists of sync pictures: the compatible system has none.
     package var hasPictureLists: Bool { rules == .rfc && policy != .compatible }
 
+    /// Whether the keys may come from a license, which may withhold tracks.
+    var mayHaveLicense: Bool { hasRights || licenses != nil }
+
     /// The form of segments.
     package var output: ProxyOptions.Output { form.output }
 

@@ -19,6 +19,8 @@ struct TrackPlan: Sendable {
     private(set) var isApart: Bool
     /// The form of segments.
     let output: ProxyOptions.Output
+    /// The tracks that the license withholds, each with the reason.
+    let withheld: [String]
 
     /// Tracks of each kind that are offered to players, at most.
     static let limit = 64
@@ -30,7 +32,9 @@ struct TrackPlan: Sendable {
     ///   none of the video or audio codecs; `proxy.manifest` if the source has neither.
     init(_ offered: [OfferedTrack], _ wishes: TrackWishes) throws(ProxyError) {
         let tracks = try Tracks(offered, wishes)
+        withheld = tracks.withheld
         guard !tracks.video.isEmpty || !tracks.audio.isEmpty else {
+            if let first = withheld.first { throw ProxyError(.outputControl, "no track is left: \(first)") }
             throw ProxyError(.manifest, "the source has neither pictures nor audio")
         }
         let lack = tracks.lack(in: wishes.output)
@@ -62,14 +66,18 @@ struct TrackPlan: Sendable {
 private struct Tracks {
     let video: [OfferedTrack]
     let audio: [OfferedTrack]
+    let withheld: [String]
     private let fast: [OfferedTrack]
     private let wishes: TrackWishes
 
     init(_ offered: [OfferedTrack], _ wishes: TrackWishes) throws(ProxyError) {
         self.wishes = wishes
-        video = try wishes.videoTrack.choose(of: offered.filter { $0.kind == .video }, .video)
-        audio = try wishes.audioTrack.choose(of: offered.filter { $0.kind == .audio }, .audio)
-        fast = offered.filter { $0.kind == .pictures }
+        let chosen = try wishes.videoTrack.choose(of: offered.filter { $0.kind == .video }, .video)
+        let heard = try wishes.audioTrack.choose(of: offered.filter { $0.kind == .audio }, .audio)
+        withheld = (chosen + heard).compactMap { track in wishes.reason(toWithhold: track).map { "\(track.name): \($0)" } }
+        video = chosen.filter { wishes.reason(toWithhold: $0) == nil }
+        audio = heard.filter { wishes.reason(toWithhold: $0) == nil }
+        fast = offered.filter { $0.kind == .pictures && wishes.reason(toWithhold: $0) == nil }
     }
 
     private func isPlayed(_ track: OfferedTrack, in output: ProxyOptions.Output) -> Bool {

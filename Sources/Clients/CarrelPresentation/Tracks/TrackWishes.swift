@@ -20,6 +20,8 @@ struct TrackWishes: Sendable {
     var demuxesAudio = false
     /// Whether there are playlists of sync pictures.
     var hasPictureLists = false
+    /// The tracks that the license withholds, with the reasons, by their kind and place.
+    var withheld: [OfferedTrack.Kind: [Int: String]] = [:]
 
     /// The first codec of a track that the player does not support; nil if it supports all, or its codecs are unknown.
     func missingCodec(_ codecs: String?) -> String? {
@@ -29,6 +31,9 @@ struct TrackWishes: Sendable {
             return !Codecs.isText(codec) && !known.isEmpty && !known.contains { Codecs.isSame($0, codec) }
         }
     }
+
+    /// Why the license withholds a track; nil if it does not.
+    func reason(toWithhold track: OfferedTrack) -> String? { withheld[track.kind]?[track.place] }
 
     /// The rank of a track's language: 0 is best; all are equal without a preference.
     func rank(ofLanguage language: String?) -> Int {

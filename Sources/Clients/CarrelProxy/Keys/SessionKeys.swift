@@ -36,6 +36,8 @@ final class SessionKeys: SessionKeySource {
         keepsOutputControls = false
     }
 
+    func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.probe(name) }
+
     func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
         let limit: Duration =
             switch wait {

@@ -32,6 +32,8 @@ public struct ContentKeyGrant: Sendable {
     package var requiresTags = false
     /// Whether a caller passed the key in, so that nobody stated its terms.
     package var isGiven = false
+    /// Whether a license has it, so that keys which the license lacks withhold their renditions.
+    package var isLicensed = false
 
     package init(key: Secret, relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.key = key

@@ -32,6 +32,9 @@ package struct ContentKeys: Sendable {
     /// Whether all of them may be used for a plain stream of bytes.
     package var relaxesOutput: Bool { grants.values.allSatisfy(\.relaxesOutput) }
 
+    /// Whether a license has one of them.
+    package var hasLicense: Bool { grants.values.contains(where: \.isLicensed) || everything?.isLicensed == true }
+
     /// Checks that the keys may be used for the pictures of their tracks.
     ///
     /// - Parameter tracks: the tracks of the movie.

@@ -13,26 +13,30 @@ package struct FileProtection: Sendable {
     package private(set) var keys = ContentKeys()
     /// The tracks that are protected.
     package private(set) var tracks: Set<UInt32> = []
+    /// The tracks that the license of the others withholds, with the reasons.
+    package private(set) var withheld: [UInt32: MediaError] = [:]
 
     /// Detects the protection of a file and requests its keys.
     ///
     /// - Parameters:
     ///   - file: the file; its fragments are searched for keys.
     ///   - source: the key source.
+    ///   - leavesOut: whether tracks are left out whose key the license of the others lacks, or whose pictures are larger than
+    ///     it allows.
     /// - Throws: `unsupported` with the name of a protection that Carrel does not open, `missingKey`, `refusedKey`, `wrongKey`;
     ///   the errors of the reader, and `Malformed`.
-    package init(_ file: MP4File, from source: some ContentKeySource) async throws {
+    package init(_ file: MP4File, from source: some ContentKeySource, leavesOut: Bool = false) async throws {
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         var common: [MP4Track] = []
         for track in file.tracks {
             if let protection = marlin[track.id] {
-                try await add(.marlin(protection), track, source)
+                try await add(.marlin(protection), track, source, leavesOut)
                 continue
             }
             guard let protection = track.entries.lazy.compactMap(\.protection).first else { continue }
             tracks.insert(track.id)
             if let protection = try SampleProtection(protection) {
-                try await add(protection, track, source)
+                try await add(protection, track, source, leavesOut)
             } else if track.entries.contains(where: { $0.encryption != nil }) {
                 common.append(track)
             } else if let fault = track.entries.lazy.compactMap(\.encryptionFault).first {
@@ -41,8 +45,28 @@ package struct FileProtection: Sendable {
                 throw MediaError(.unsupported, "track \(track.id) is protected by \(protection)")
             }
         }
-        for (track, id) in try file.keyIDs(of: common) { try await keys.resolve(id, track: track, from: source) }
-        try keys.checkPictures(file.tracks)
+        for (track, id) in try file.keyIDs(of: common) where withheld[track] == nil {
+            try await self.try(leavesOut, track) { protection throws(MediaError) in
+                try await protection.keys.resolve(id, track: track, from: source)
+            }
+        }
+        for track in file.tracks where withheld[track.id] == nil {
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track]) }
+        }
+        // without a license, a missing key is an error
+        if let first = withheld.values.first, !keys.hasLicense { throw first }
+    }
+
+    /// Runs a part for one track, which is left out if its license withholds it.
+    private mutating func `try`(
+        _ leavesOut: Bool,
+        _ track: UInt32,
+        _ body: (inout FileProtection) async throws(MediaError) -> Void
+    ) async throws(MediaError) {
+        do throws(MediaError) { try await body(&self) } catch {
+            guard leavesOut, [.missingKey, .refusedKey, .outputControl].contains(error.code) else { throw error }
+            withheld[track] = error
+        }
     }
 
     /// Requests missing keys, which fragments name.
@@ -61,7 +85,8 @@ package struct FileProtection: Sendable {
     private mutating func add(
         _ protection: SampleProtection,
         _ track: MP4Track,
-        _ source: some ContentKeySource
+        _ source: some ContentKeySource,
+        _ leavesOut: Bool
     ) async throws {
         tracks.insert(track.id)
         whole[track.id] = protection
@@ -75,7 +100,10 @@ package struct FileProtection: Sendable {
                 throw MediaError(.wrongKey, "the group key does not unwrap the key of track \(track.id)")
             }
         }
-        try await keys.resolve(nil, track: track.id, others: protection.contentID.map { [.content($0)] } ?? [], from: source)
+        let others = protection.contentID.map { [ContentKeyName.content($0)] } ?? []
+        try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+            try await protection.keys.resolve(nil, track: track.id, others: others, from: source)
+        }
     }
 
     private func groupKey(_ group: String, _ track: MP4Track, _ source: some ContentKeySource) async throws -> ContentKeyGrant? {

@@ -46,6 +46,8 @@ package struct License: Sendable, Equatable {
     /// Names the stream's slot, and how often to renew it, in seconds; of streams alone.
     package let session: String?
     package let heartbeat: Int?
+    /// Whether the keys of the order's audiobook rotate (``OrderKeys``); nil for other content.
+    package let rotatesKeys: Bool?
 
     package init(
         id: String,
@@ -63,7 +65,8 @@ package struct License: Sendable, Equatable {
         version: Int = 1,
         offered: [Int] = [1],
         session: String? = nil,
-        heartbeat: Int? = nil
+        heartbeat: Int? = nil,
+        rotatesKeys: Bool? = nil
     ) {
         self.id = id
         self.sequence = sequence
@@ -81,6 +84,7 @@ package struct License: Sendable, Equatable {
         self.offered = offered
         self.session = session
         self.heartbeat = heartbeat
+        self.rotatesKeys = rotatesKeys
     }
 
     /// `typ` of a sealed key.
@@ -132,6 +136,7 @@ package struct License: Sendable, Equatable {
         ]
         object["session"] = session.map { .string($0) }
         object["heartbeat"] = heartbeat.map { .integer($0) }
+        object["rotation"] = rotatesKeys.map { .bool($0) }
         return TypedJWS.sign(JSON.object(object).write(), as: RightsMessage.license, with: key)
     }
 
@@ -174,7 +179,8 @@ package struct License: Sendable, Equatable {
             version: version,
             offered: offered.compactMap(\.int),
             session: json["session"]?.string,
-            heartbeat: json["heartbeat"]?.int
+            heartbeat: json["heartbeat"]?.int,
+            rotatesKeys: json["rotation"]?.bool
         )
     }
 }
