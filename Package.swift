@@ -564,7 +564,7 @@ let testTargets: [Target] = [
         "Clients/CarrelLicensedPublicationsTests",
         ["ProtectedPublications"]
             + carrel(
-                "Bytes Crypto DCF HTTP HTTPClient HTTPServer JSON LicenseKeys LicensedPublications MP4 Media Player PlayerTesting Publication Rights Testing Threads Tokens Vault WebReader"
+                "Bytes Crypto DCF HTTP HTTPClient HTTPServer JSON LicenseKeys LicensedPublications MP4 Media Player PlayerTesting Publication Reader Rights Testing Threads Tokens Vault WebReader"
             ) + wholeServer
     ),
 
@@ -605,6 +605,10 @@ let package = Package(
             "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product([
+            "CarrelLicensedPublications", "CarrelLicenseKeys", "CarrelPlayer", "CarrelPublication", "CarrelMedia", "CarrelRights",
+            "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product([
             "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
@@ -652,6 +656,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
+        fuzz("PayloadTagFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("ProxyAddressFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
@@ -681,7 +686,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CMediaLoops", dependencies: ["COpenSSL", "CXML"], path: "Benchmarks/MediaBench/C"),
         benchmark(
             "MediaBench",
-            ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
+            ["CMediaLoops"] + carrel("Bytes Crypto DASH DCF HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
         benchmark(

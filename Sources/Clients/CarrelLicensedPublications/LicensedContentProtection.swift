@@ -30,14 +30,14 @@ public struct LicensedContentProtection: ContentProtection {
 
     /// The obligations that `Publication.rights` enforces, for apps that copy and print by it alone.
     public static let countedRights: Set<String> = [Obligation.Kind.copyLimit.rawValue, Obligation.Kind.printLimit.rawValue]
-    /// The obligation to show `Publication.watermark` on every page.
-    public static let watermark = Obligation.Kind.watermark.rawValue
+    /// ``countedRights``, and the obligation to show `Publication.watermark` on every page: what `WebReader` enforces.
+    public static let shownRights: Set<String> = countedRights.union([Obligation.Kind.watermark.rawValue])
 
     /// Creates a protection for a player.
     ///
     /// - Parameters:
     ///   - engine: the player with the licenses.
-    ///   - obligations: the obligations that the app enforces, such as ``countedRights`` and ``watermark``. A license that demands
+    ///   - obligations: the obligations that the app enforces, such as ``countedRights`` or ``shownRights``. A license that demands
     ///     another one does not open the publication.
     public init(_ engine: PlayerEngine, obligations: Set<String> = countedRights) {
         self.init(obligations: obligations) { engine }
@@ -83,7 +83,10 @@ public struct LicensedContentProtection: ContentProtection {
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         do {
             if let single = fetcher as? SingleResourceFetcher {
-                guard let file = try await ProtectedFile(single.resource) else { return nil }
+                // another protection may be able to read what cannot be read here
+                guard (try? await ProtectedFile.matches(single.resource)) == true,
+                    let file = try await ProtectedFile(single.resource)
+                else { return nil }
                 return try await open(file, asset, fetcher, credentials)
             }
             guard let entries = try await ProtectedEntries(fetcher) else { return nil }
@@ -125,7 +128,7 @@ public struct LicensedContentProtection: ContentProtection {
             )
             opened.onCreatePublication = Self.guarding(access, service, protected: nil)
             return opened
-        } catch let error as MediaError where error.code == .refusedKey || error.code == .expiredKey || error.code == .outputControl {
+        } catch let error as MediaError where [.refusedKey, .expiredKey, .outputControl].contains(error.code) {
             await access.end()
             return Self.restricted(file, asset, fetcher, Publication.OpeningError(.forbidden, error.message))
         } catch {

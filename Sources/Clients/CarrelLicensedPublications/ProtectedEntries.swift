@@ -11,7 +11,8 @@ struct ProtectedEntries: Sendable {
     /// The first of them whose headers were read: different contents, at least one.
     let probed: [ProtectedFile]
 
-    /// Entries that are looked at until a DCF is found, and contents whose licenses are looked for when a publication is opened.
+    /// Entries that are looked at, without a DCF among them and in all, and contents whose licenses are looked for.
+    private static let foreignLimit = 8
     private static let entryLimit = 64
     private static let contentLimit = 16
 
@@ -20,14 +21,16 @@ struct ProtectedEntries: Sendable {
     /// - Parameter fetcher: the container.
     /// - Throws: the errors of reading; `Malformed` if all looked at are damaged.
     init?(_ fetcher: any Fetcher) async throws {
-        guard try await fetcher.paths().contains("META-INF/encryption.xml") else { return nil }
+        let all = try await fetcher.paths()
+        guard all.contains("META-INF/encryption.xml"), !LicenseLocation(in: all).isTaken else { return nil }
         guard let encrypted = try? await fetcher.encryptedResources() else { return nil }
         let listed = encrypted.filter { $0.value.scheme != Encryption.lcpScheme && !$0.value.isFontObfuscation }
         guard !listed.isEmpty else { return nil }
         var files: [ProtectedFile] = []
         var damage: Malformed?
         var names: Set<String> = []
-        for path in listed.keys.sorted(by: { $0.string < $1.string }).prefix(Self.entryLimit) {
+        for (number, path) in listed.keys.sorted(by: { $0.string < $1.string }).prefix(Self.entryLimit).enumerated() {
+            guard !files.isEmpty || number < Self.foreignLimit else { break }
             let resource = fetcher.get(Link(path))
             guard !(resource is FailingResource) else { continue }
             do {

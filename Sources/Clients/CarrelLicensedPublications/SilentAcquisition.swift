@@ -37,16 +37,13 @@ struct SilentAcquisition: Sendable {
             throw Self.failure("\(error)")
         }
         guard response.status == .ok else { throw Self.failure("the server answered \(response.status.rawValue)") }
-        guard !response.body.isEmpty, response.body.utf8IsText else { throw Self.failure("the server sent no token") }
-        return String(decoding: response.body, as: UTF8.self)
+        guard let text = String(validating: response.body, as: UTF8.self), !text.isEmpty else {
+            throw Self.failure("the server sent no token")
+        }
+        return text
     }
 
     private static func failure(_ reason: String) -> Publication.OpeningError {
         Publication.OpeningError(.unavailable, "the license that the file names cannot be acquired: \(reason)")
     }
-}
-
-extension [UInt8] {
-    /// Whether the bytes are UTF-8.
-    fileprivate var utf8IsText: Bool { String(validating: self, as: UTF8.self) != nil }
 }

@@ -92,12 +92,10 @@ struct BookWorld {
 
     func plays(_ license: String) async throws -> Int { try #require(try await engine.licenses().license(license)).plays }
 
-    static let allObligations = LicensedContentProtection.countedRights.union([LicensedContentProtection.watermark])
-
     /// Opens a publication.
     func open(
         _ asset: PublicationAsset,
-        obligations: Set<String> = allObligations,
+        obligations: Set<String> = LicensedContentProtection.shownRights,
         credentials: String? = nil,
         client: HTTPClient? = nil,
         warnings: WarningList? = nil

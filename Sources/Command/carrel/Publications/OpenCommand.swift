@@ -16,8 +16,8 @@ struct PublicationOptions: ParameterGroup, Sendable {
     var password: String?
     var licenses = LicenseOptions()
     var reader = ReaderEngine()
-    /// The obligations of a license that the command enforces: those of ``LicensedContentProtection``, and `watermark` if it shows pages.
-    var obligations = LicensedContentProtection.countedRights.union([LicensedContentProtection.watermark])
+    /// The obligations of a license that the command enforces.
+    var obligations = LicensedContentProtection.shownRights
     private let opened = Locked<Opened>(Opened())
 
     /// What is closed at the end.
