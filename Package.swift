@@ -416,7 +416,7 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
-    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Player Vault")),
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
@@ -556,7 +556,7 @@ let testTargets: [Target] = [
     tests(
         "Clients/PlayerEngineTests",
         carrel(
-            "Bytes Crypto HTTP HTTPClient HTTPServer JSON Player PlayerTesting Postgres Rights ServerTesting Store Testing Threads Tokens Vault"
+            "Bytes Crypto HTTP HTTPClient HTTPServer JOSE JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights PlayerTesting Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
         )
             + wholeServer
     ),

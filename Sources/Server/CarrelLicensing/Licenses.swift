@@ -248,7 +248,12 @@ package struct Licenses: Sendable {
         }
         let isStream = issued.leaseUntil != nil
         var terms = issued.terms
-        if isStream { terms.renewAt = now + means.settings.interval }
+        if isStream {
+            terms.renewAt = now + means.settings.interval
+        } else if let end = terms.notAfter {
+            // an extended loan reaches the device while it plays
+            terms.renewAt = now + max(means.settings.interval, (end - now) / 2)
+        }
         return License(
             id: issued.id,
             sequence: issued.sequence,

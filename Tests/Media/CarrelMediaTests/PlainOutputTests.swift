@@ -17,7 +17,7 @@ private struct TermedKeys: ContentKeySource {
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard case .granted(var grant) = await keys.key(name) else { return .unknown }
         grant.relaxesOutput = relaxesOutput
-        grant.end = end
+        grant.end = ContentKeyEnd(end)
         return .granted(grant)
     }
 }

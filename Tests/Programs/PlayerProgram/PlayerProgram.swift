@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelLicenseKeys
+import CarrelMedia
 @_spi(Extended) import CarrelPlayer
 import CarrelVault
 import Glibc
@@ -9,11 +11,12 @@ import ProgramArguments
 ///
 /// `PlayerProgram FOLDER CONTENT COUNT [file-size=BYTES] [core]` begins a play as often as `COUNT` says, with the file vault of the player in
 /// `FOLDER`, whose passphrase is in `CARREL_VAULT_PASSPHRASE`. It writes `playing N` after the begin of each play, or the code and the text of an error. With `core`
-/// it opens the content's key and then ends by SIGABRT.
+/// it opens the content's key and then ends by SIGABRT. With `stream` the content is a DCF: it is opened with the stored licenses as often as `COUNT`
+/// says, and `bytes N` is written after the first bytes of each stream.
 @main
 struct PlayerProgram {
     static func main() async throws {
-        let arguments = ProgramArguments(options: ["core"])
+        let arguments = ProgramArguments(options: ["core", "stream"])
         let words = arguments.words
         guard words.count == 3, let count = Int(words[2]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else {
             exit(64)
@@ -28,7 +31,20 @@ struct PlayerProgram {
                 exit(1)
             }
             let engine = try PlayerEngine(folder: words[0], vault: vault, app: .init(name: "program", build: "1"))
-            for number in 1...max(count, 1) {
+            for number in 1...max(count, 1) where arguments.has("stream") {
+                do {
+                    let keys = LicenseKeys(engine)
+                    let stream = try await MediaStream.open(FileSource(path: words[1]), as: .dcf(), keys: keys)
+                    guard try await !stream.read(upTo: 16).isEmpty else { exit(2) }
+                    ProgramArguments.say("bytes \(number)")
+                    await stream.close()
+                    await keys.end()
+                } catch {
+                    ProgramArguments.say("\(error)")
+                    exit(1)
+                }
+            }
+            for number in 1...max(count, 1) where !arguments.has("stream") {
                 let session = try await engine.begin(words[1])
                 if arguments.has("core") { for id in session.keyIDs { _ = try await session.contentKey(id) } }
                 ProgramArguments.say("playing \(number)")
