@@ -389,6 +389,10 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicenseKeys",
         carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
     ),
+    library(
+        "Clients/CarrelLicensedPublications",
+        carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
+    ),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
     library(
         "Clients/CarrelPresentation",
@@ -414,7 +418,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -583,12 +587,23 @@ let testTargets: [Target] = [
         "Clients/CarrelWebReaderTests",
         ["ProtectedPublications"] + carrel("Bytes HTTP HTTPClient JSON Publication Reader Testing Threads WebReader")
     ),
+    support(
+        "Clients/CarrelPlayerTesting",
+        carrel("Bytes Crypto HTTP HTTPServer Player Rights Store Testing Threads Tokens Vault") + wholeServer
+    ),
     tests(
         "Clients/PlayerEngineTests",
         carrel(
-            "Bytes Crypto HTTP HTTPClient HTTPServer JOSE JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
+            "Bytes Crypto HTTP HTTPClient HTTPServer JOSE JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights PlayerTesting Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
         )
             + wholeServer
+    ),
+    tests(
+        "Clients/CarrelLicensedPublicationsTests",
+        ["ProtectedPublications"]
+            + carrel(
+                "Bytes Crypto DCF HTTP HTTPClient HTTPServer JSON LicenseKeys LicensedPublications MP4 Media Player PlayerTesting Publication Reader Rights Testing Threads Tokens Vault WebReader"
+            ) + wholeServer
     ),
 
     tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes CPIX Crypto JSON Rights Testing Threads")),
@@ -628,6 +643,10 @@ let package = Package(
             "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product(["CarrelPublication", "CarrelLCP", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
+        product([
+            "CarrelLicensedPublications", "CarrelLicenseKeys", "CarrelPlayer", "CarrelPublication", "CarrelMedia", "CarrelRights",
+            "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
         product(["CarrelFoundation", "CarrelPublication", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]),
         product([
             "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
@@ -678,6 +697,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
+        fuzz("PayloadTagFuzz", carrel("Bytes Crypto DCF MP4")),
         fuzz("ProxyAddressFuzz", carrel("HTTP MediaSource Presentation Proxy")),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", carrel("Bytes JSON Receipts")),
@@ -707,7 +727,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CMediaLoops", dependencies: ["COpenSSL", "CXML"], path: "Benchmarks/MediaBench/C"),
         benchmark(
             "MediaBench",
-            ["CMediaLoops"] + carrel("Bytes Crypto DASH HLS MP4 Media MediaPackaging TS"),
+            ["CMediaLoops"] + carrel("Bytes Crypto DASH DCF HLS MP4 Media MediaPackaging TS"),
             exclude: ["C", "run"]
         ),
         benchmark(

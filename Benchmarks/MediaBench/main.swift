@@ -4,6 +4,7 @@
 // one program that the `run` script compares with ffmpeg and Shaka Packager.
 //
 //   MediaBench                          the loops
+//   MediaBench dcf                      reads of a DCF alone
 //   MediaBench remux FILE OUT KEY…      FILE as a clear transport stream, in pieces as they arrive
 //   MediaBench remux-file FILE OUT KEY… the same, its samples in the order of their times
 //   MediaBench copy FILE OUT KEY…       a clear copy
@@ -17,10 +18,13 @@ import CarrelMediaPackaging
 import Glibc
 
 let arguments = CommandLine.arguments.dropFirst()
-if let mode = arguments.first, arguments.count >= 3 {
+if arguments.first == "dcf" {
+    try await measureProtectedReads()
+} else if let mode = arguments.first, arguments.count >= 3 {
     try await work(mode, Array(arguments.dropFirst()))
 } else {
     try await measureDecryption()
+    try await measureProtectedReads()
     try measureLines()
 }
 

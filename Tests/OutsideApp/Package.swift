@@ -26,6 +26,7 @@ let package = Package(
         app("PlayFilm", "CarrelProxy"), app("DecryptFile", "CarrelMedia"),
         app("ReaderApp", "CarrelReader"), app("PublicationApp", "CarrelPublication"), app("FoundationApp", "CarrelFoundation"),
         app("PlayerApp", "CarrelPlayer"), app("MediaApp", "CarrelMedia"),
+        app("LicensedBookApp", "CarrelLicensedPublications"),
         app("ProxyApp", "CarrelProxy"), app("WebReaderApp", "CarrelWebReader"),
         app("VaultApp", "CarrelVault", "CarrelVaultPKCS11", "CarrelVaultTPM", "CarrelVaultSecretService"),
     ]

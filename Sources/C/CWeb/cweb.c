@@ -230,6 +230,9 @@ static const unsigned char read_frame_js[] = {
 static const unsigned char read_keys_js[] = {
 #embed "assets/read-keys.js"
 };
+static const unsigned char read_license_js[] = {
+#embed "assets/read-license.js"
+};
 static const unsigned char read_look_js[] = {
 #embed "assets/read-look.js"
 };
@@ -421,6 +424,7 @@ static const struct cweb_asset table[] = {
     ASSET(read_drawn_js, "read-drawn.js", JAVASCRIPT),
     ASSET(read_frame_js, "read-frame.js", JAVASCRIPT),
     ASSET(read_keys_js, "read-keys.js", JAVASCRIPT),
+    ASSET(read_license_js, "read-license.js", JAVASCRIPT),
     ASSET(read_look_js, "read-look.js", JAVASCRIPT),
     ASSET(read_media_js, "read-media.js", JAVASCRIPT),
     ASSET(read_notes_js, "read-notes.js", JAVASCRIPT),

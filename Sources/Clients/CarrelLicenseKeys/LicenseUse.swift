@@ -102,6 +102,7 @@ package actor LicenseUse {
         let keyEnd = ends[id] ?? ContentKeyEnd(end.instant)
         ends[id] = keyEnd
         var grant = ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
+        grant.requiresTags = licensedContent.hasPrefix("urn:carrel:title:")
         grant.isLicensed = true
         return grant
     }

@@ -9,6 +9,7 @@ import CarrelMedia
 import CarrelPlayer
 import CarrelPlayerRights
 import CarrelProxy
+import CarrelPlayerTesting
 import CarrelTesting
 import CarrelTokens
 import Testing

@@ -9,6 +9,7 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelMedia
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
 import CarrelTesting

@@ -6,6 +6,7 @@ import CarrelJSON
 @testable import CarrelLicenseKeys
 import CarrelMedia
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelTesting
 import CarrelTokens

@@ -8,6 +8,7 @@ import CarrelJSON
 import CarrelLicenseKeys
 import CarrelMedia
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
 import CarrelTesting

@@ -7,6 +7,7 @@ import CarrelHTTPServer
 import CarrelBytes
 import CarrelCrypto
 import CarrelLicensing
+import CarrelPlayerTesting
 @_spi(Extended) import CarrelPlayer
 import CarrelRights
 import CarrelTokens

@@ -12,6 +12,7 @@ import CarrelMedia
 import CarrelMediaSource
 import CarrelPlayer
 import CarrelProxy
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
 import CarrelTesting

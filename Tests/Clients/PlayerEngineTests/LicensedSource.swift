@@ -8,6 +8,7 @@ import CarrelMediaPackaging
 import CarrelMediaSource
 import CarrelPlayer
 import CarrelProxy
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelTesting
 import CarrelTokens

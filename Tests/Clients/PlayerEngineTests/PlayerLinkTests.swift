@@ -6,6 +6,7 @@ import CarrelAuthority
 import CarrelBytes
 import CarrelJSON
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
 import CarrelTesting

@@ -9,6 +9,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelHome
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -12,6 +12,7 @@ import CarrelJSON
 import CarrelLicensing
 import CarrelPlayer
 import CarrelPostgres
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelRestoring
 import CarrelServer

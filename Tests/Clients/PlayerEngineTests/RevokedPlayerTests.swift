@@ -7,6 +7,7 @@ import CarrelAuthority
 import CarrelBytes
 import CarrelLicensing
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
 import CarrelTesting

@@ -10,6 +10,7 @@ import CarrelJSON
 import CarrelBytes
 import CarrelCrypto
 import CarrelLicensing
+import CarrelPlayerTesting
 @_spi(Extended) import CarrelPlayer
 import CarrelRights
 import CarrelServer

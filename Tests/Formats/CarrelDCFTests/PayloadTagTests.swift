@@ -135,6 +135,17 @@ struct `Tags of an object` {
         #expect(throws: Malformed.self) { try DCFFile(BytesReader(bytes.dropLast())) }
     }
 
+    /// The corpus was written by other code, with python3-cryptography.
+    @Test(arguments: ["cbc-small", "ctr-small", "cbc-empty", "ctr-empty", "cbc-two", "ctr-two"])
+    func `of other code are right here`(name: String) throws {
+        let path = "\(Repository.path)/Fuzz/PayloadTagFuzz/corpus/\(name)"
+        let bytes = try #require(Fixtures.bytes(at: path))
+        try check(bytes)
+        let object = try #require(try DCFFile(BytesReader(bytes)).objects.first)
+        let clear = try ClearPayloadReader(object.payload, of: BytesReader(bytes), key: testKey, tags: object.tags)
+        #expect(try clear.read(0..<clear.length) == content(Int(clear.length)))
+    }
+
     @Test func `need the length of the content in advance`() throws {
         var writer = try DCFWriter(DCFMemorySink()) { AESBlock(high: 1, low: 2) }
         let error = #expect(throws: DCFError.self) {

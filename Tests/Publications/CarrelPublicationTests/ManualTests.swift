@@ -42,7 +42,7 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelFoundation", "CarrelLCP", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader",
+        "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader",
         "CarrelVault",
         "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
     ])

@@ -7,6 +7,7 @@ import { ask, tell } from './read-api.js';
 import { Book, fragmentOf, normal } from './read-book.js';
 import { DrawnView } from './read-drawn.js';
 import { Keys } from './read-keys.js';
+import { followLicense } from './read-license.js';
 import { Look } from './read-look.js';
 import { MediaView } from './read-media.js';
 import { Notes } from './read-notes.js';
@@ -436,6 +437,14 @@ if (answer.protectedBy) {
   setText(byId('protected'), `Protected by ${answer.protectedBy}`);
   byId('protected').hidden = false;
 }
+
+followLicense(answer, () => {
+  closeSheets();
+  for (const view of [pages, media, drawn, pictures]) view.close();
+  for (const list of ['search-results', 'notes-list', 'contents-list']) byId(list).replaceChildren();
+  select(null);
+  setText(byId('note-quote'), '');
+});
 
 const start = place ? book.indexOf(place.href) : -1;
 if (!book.order.length) byId('opening').textContent = 'There is nothing to read in this publication.';

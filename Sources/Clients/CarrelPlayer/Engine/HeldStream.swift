@@ -11,6 +11,8 @@ struct HeldStream: Sendable {
     let generation: Int
     /// Sessions that play it.
     var uses = 0
+    /// The used amounts of counted rights, for as long as the stream lasts.
+    var rights = UsedRights()
 
     init(_ license: License, priority: Int, generation: Int) {
         record = LicenseRecord(license)

@@ -3,22 +3,25 @@
 import CarrelBytes
 import CarrelJSON
 
-/// The state of a removed license. If it is redeemed again, a rental's time and play count continue from here.
+/// The state of a removed license. If it is redeemed again, a rental's time, its play count and its used rights continue from here.
 struct FormerLicense: Sendable, Equatable {
     var sequence: Int
     var firstPlay: Instant?
     var plays: Int
     var reported: Int
+    /// The used amounts of counted rights.
+    var rights: UsedRights
     /// Whether it was returned to the service: it cannot be added again.
     var isReleased: Bool
 
     static func place(_ id: String) -> String { "former license \(id)" }
 
-    init(sequence: Int, firstPlay: Instant?, plays: Int, reported: Int, isReleased: Bool) {
+    init(sequence: Int, firstPlay: Instant?, plays: Int, reported: Int, rights: UsedRights, isReleased: Bool) {
         self.sequence = sequence
         self.firstPlay = firstPlay
         self.plays = plays
         self.reported = reported
+        self.rights = rights
         self.isReleased = isReleased
     }
 
@@ -28,6 +31,7 @@ struct FormerLicense: Sendable, Equatable {
             "released": .bool(isReleased),
         ]
         object["first"] = firstPlay.map { .integer($0.milliseconds) }
+        object["used"] = rights.json
         return .object(object)
     }
 
@@ -41,6 +45,7 @@ struct FormerLicense: Sendable, Equatable {
             firstPlay: json["first"]?.int.map { Instant(milliseconds: Int64($0)) },
             plays: plays,
             reported: reported,
+            rights: try UsedRights(json["used"]),
             isReleased: isReleased
         )
     }

@@ -18,6 +18,8 @@ package struct LicenseRow: Sendable {
     var firstPlay: Instant?
     var plays = 0
     var reported = 0
+    /// The used amounts of counted rights.
+    var rights = UsedRights()
 
     /// A license that comes into the store.
     init(_ license: License, data: String, tag: String, priority: Int, addedAt: Instant) {
@@ -46,6 +48,7 @@ package struct LicenseRow: Sendable {
             "plays": .integer(plays), "reported": .integer(reported), "sequence": .integer(sequence),
         ]
         object["first"] = firstPlay.map { .integer($0.milliseconds) }
+        object["used"] = rights.json
         return .object(object)
     }
 
@@ -66,6 +69,7 @@ package struct LicenseRow: Sendable {
         addedAt = try row.instant(4)
         self.plays = plays
         self.reported = reported
+        rights = try UsedRights(json["used"])
         firstPlay = json["first"]?.int.map { Instant(milliseconds: Int64($0)) }
     }
 
@@ -88,12 +92,19 @@ package struct LicenseRow: Sendable {
 
     /// Takes over the state from before the license was removed.
     mutating func take(_ former: FormerLicense, _ keys: ServiceKeys) {
-        (firstPlay, plays, reported) = (former.firstPlay, former.plays, former.reported)
+        (firstPlay, plays, reported, rights) = (former.firstPlay, former.plays, former.reported, former.rights)
         if let record = try? record(keys) { expiresAt = record.end }
     }
 
     var former: FormerLicense {
-        FormerLicense(sequence: sequence, firstPlay: firstPlay, plays: plays, reported: reported, isReleased: false)
+        FormerLicense(
+            sequence: sequence,
+            firstPlay: firstPlay,
+            plays: plays,
+            reported: reported,
+            rights: rights,
+            isReleased: false
+        )
     }
 
     var stored: StoredLicense {

@@ -26,9 +26,9 @@ final class ReadingSession: Sendable {
         self.isRead = isRead
     }
 
-    /// Whether PDF documents are shown as rendered pages with their text: a browser's PDF viewer has its own copy and print
-    /// buttons, which count nothing.
-    var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
+    /// Whether PDF documents are shown as rendered pages with their text: a browser's PDF viewer has its own buttons to copy, print
+    /// and save, which count nothing.
+    var drawsDocuments: Bool { isRead && publication.withholdsDocuments }
 
     /// Refuses requests for the raw document with 403 while documents are rendered, whatever their name and link declare.
     func refuseDrawn(_ resource: any Resource) async throws {

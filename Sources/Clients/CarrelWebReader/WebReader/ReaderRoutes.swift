@@ -34,6 +34,9 @@ struct ReaderRoutes {
             try await records.setPreferences(json)
             return .empty()
         }
+        on(&router, .get, "state") { _, _ in
+            .json((["ended": publication.endReason.map(JSON.string) ?? .null] as JSON).write())
+        }
         on(&router, .get, "search") { request, _ in .json(try await search(request).write()) }
         addAnnotations(to: &router)
         addDrawnPages(to: &router)
@@ -120,6 +123,8 @@ struct ReaderRoutes {
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
             "drawsDocuments": .bool(session.drawsDocuments),
+            "watermark": publication.watermark.map(JSON.string) ?? .null,
+            "canEnd": .bool(publication.canEnd),
             "positions": .array(await positionCounts()),
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],
             "record": ["place": place?.json ?? .null, "annotations": .array(record.annotations.map(\.json))],

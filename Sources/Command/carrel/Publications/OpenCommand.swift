@@ -3,7 +3,9 @@
 package import CarrelBytes
 package import CarrelCommandLine
 import CarrelJSON
+import CarrelHTTPClient
 import CarrelLCP
+import CarrelLicensedPublications
 package import CarrelPublication
 import CarrelThreads
 import Glibc
@@ -13,8 +15,16 @@ struct PublicationOptions: ParameterGroup, Sendable {
     var file = ""
     var password: String?
     var licenses = LicenseOptions()
-    var output = OutputOptions()
-    private let service = Locked<LCPService?>(nil)
+    var reader = ReaderEngine()
+    /// The obligations of a license that the command enforces.
+    var obligations = LicensedContentProtection.shownRights
+    private let opened = Locked<Opened>(Opened())
+
+    /// What is closed at the end.
+    private struct Opened {
+        var service: LCPService?
+        var player: PublicationPlayer?
+    }
 
     static var parameters: [Parameter<PublicationOptions>] {
         [
@@ -27,19 +37,26 @@ struct PublicationOptions: ParameterGroup, Sendable {
                 help: "The password. Other users of this machine can see it; default: ask on the terminal.",
                 group: "Protection"
             ),
-        ] + Parameter.group(\.licenses) + Parameter.group(\.output)
+        ] + Parameter.group(\.licenses) + Parameter.group(\.reader)
     }
+
+    var output: OutputOptions { reader.output }
 
     /// Opens the publication while a command uses it. Waits for work started by the opening, even if the command fails: a reading
     /// device must be registered.
     ///
     /// - Parameters:
     ///   - warnings: logs mistakes in the publication.
+    ///   - console: prompts for the passphrase of the player's vault.
     ///   - body: gets the publication, open or restricted.
     /// - Throws: `Publication.OpeningError`, and the errors of `body`.
-    func withPublication(_ warnings: any WarningLogger, _ body: (Publication) async throws -> Void) async throws {
+    func withPublication(
+        _ warnings: any WarningLogger,
+        _ console: Console,
+        _ body: (Publication) async throws -> Void
+    ) async throws {
         do {
-            let publication = try await open(warnings)
+            let publication = try await open(warnings, console)
             defer { publication.close() }
             try await body(publication)
         } catch {
@@ -51,15 +68,23 @@ struct PublicationOptions: ParameterGroup, Sendable {
 
     /// Opens the publication; prompts for a password on a terminal.
     ///
-    /// - Parameter warnings: logs mistakes in the publication.
+    /// - Parameters:
+    ///   - warnings: logs mistakes in the publication.
+    ///   - console: prompts for the passphrase of the player's vault.
     /// - Returns: the publication, open or restricted.
     /// - Throws: `Publication.OpeningError`.
-    func open(_ warnings: any WarningLogger) async throws -> Publication {
+    func open(_ warnings: any WarningLogger, _ console: Console) async throws -> Publication {
         let isRemote = file.hasPrefix("https://") || file.hasPrefix("http://")
         let asset = isRemote ? PublicationAsset(url: file) : PublicationAsset(path: file)
         let service = try licenses.service()
-        self.service.withLock { $0 = service }
-        return try await Streamer(contentProtections: [service.contentProtection()], onAskCredentials: TerminalDialog.ask).open(
+        let player = PublicationPlayer(reader, console)
+        opened.withLock { $0 = Opened(service: service, player: player) }
+        let licensed = LicensedContentProtection(
+            obligations: obligations,
+            client: licenses.isOffline ? nil : licenses.client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
+        ) { try await player.engine() }
+        let protections: [any ContentProtection] = [licensed, service.contentProtection()]
+        return try await Streamer(contentProtections: protections, onAskCredentials: TerminalDialog.ask).open(
             asset: asset,
             allowUserInteraction: !output.json && isatty(STDERR_FILENO) == 1,
             credentials: password,
@@ -67,10 +92,11 @@ struct PublicationOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// Waits for work started by the opening, such as the registration of this device at a license server.
+    /// Waits for work started by the opening, such as the registration of this device at a license server, and closes the player.
     func finish() async {
-        let service = service.withLock { $0 }
-        await service?.finishBackgroundWork()
+        let opened = opened.withLock { $0 }
+        await opened.service?.finishBackgroundWork()
+        await opened.player?.close()
     }
 }
 
@@ -80,7 +106,8 @@ struct OpenCommand: Command {
     static let name = "open"
     static let abstract = "Show what a publication is, its protection and the reader's rights."
     static let discussion = """
-        Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, with or without a password or Readium LCP. Exits with \
+        Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, with or without a password, Readium LCP or a license of \
+        this device's player (OMA DCF). Exits with \
         status 0 even if the publication is restricted (readable metadata, locked content), and with 77 if an archive is closed by a password that is missing or wrong.
         """
     static let examples = [
@@ -93,7 +120,7 @@ struct OpenCommand: Command {
 
     func run(_ console: Console) async throws {
         let warnings = WarningList()
-        try await options.withPublication(warnings) { publication in
+        try await options.withPublication(warnings, console) { publication in
             await report(publication, warnings, console)
         }
     }
@@ -165,7 +192,7 @@ struct ManifestCommand: Command {
 
     func run(_ console: Console) async throws {
         let warnings = WarningList()
-        try await options.withPublication(warnings) { publication in
+        try await options.withPublication(warnings, console) { publication in
             for warning in warnings.warnings { console.warning(warning.message) }
             if let advice = publication.adviceOnPassphrase {
                 console.warning("restricted: \(publication.protectionErrorMessage ?? "")", hint: advice)
@@ -183,7 +210,9 @@ struct CatCommand: Command {
     static let name = "cat"
     static let abstract = "Write one resource of a publication to standard output, unpacked and decrypted."
     static let discussion = """
-        If the rights to copy or print are limited, a PDF document is not written: its file has all words and pages, and counts none.
+        If the rights to copy or print are limited, a PDF document is not written: its file has all words and pages, and counts none. \
+        Under a license of this device's player nothing is written if the license forbids export, limits copies or prints, or demands \
+        a watermark (exit status 77).
         """
     static let examples = [
         Example("carrel cat book.epub EPUB/chapter1.xhtml", "Writes a chapter."),
@@ -214,8 +243,12 @@ struct CatCommand: Command {
     }
 
     func run(_ console: Console) async throws {
-        try await options.withPublication(WarningList()) { publication in
+        var options = options
+        // a file counts no copies, and carries no watermark
+        options.obligations = []
+        try await options.withPublication(WarningList(), console) { publication in
             do {
+                guard await publication.allowsExport() || publication.isRestricted else { throw ForbiddenExport() }
                 let resource = publication.get(href)
                 if try await Self.isLimited(resource, publication.rights) {
                     throw LimitedDocument()
@@ -226,6 +259,13 @@ struct CatCommand: Command {
             }
         }
     }
+}
+
+/// The error for a license that forbids export.
+private struct ForbiddenExport: ReportableError {
+    let message = "the license does not allow to write its content to a file"
+    let hint: String? = "'carrel read' shows it"
+    let exitStatus = ExitStatus.noPermission
 }
 
 /// The error for a PDF document with limited rights.

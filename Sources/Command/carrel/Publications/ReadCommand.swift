@@ -39,7 +39,7 @@ struct ReadCommand: Command {
 
     func run(_ console: Console) async throws {
         let warnings = WarningList()
-        let publication = try await options.open(warnings)
+        let publication = try await options.open(warnings, console)
         defer { publication.close() }
         for warning in warnings.warnings { console.warning(warning.message) }
         let reader: WebReader

@@ -10,6 +10,7 @@ package struct ClearPayloadReader: ByteReader {
     private let reader: any ByteReader
     private let payload: EncryptedPayload
     private let key: Secret?
+    private let tags: (check: PayloadTagCheck, table: PayloadTagTable)?
 
     /// Bytes in the clear.
     package let length: Int64
@@ -18,9 +19,15 @@ package struct ClearPayloadReader: ByteReader {
     ///   - payload: the payload of the file.
     ///   - reader: the file.
     ///   - key: the content key; not needed without encryption.
+    ///   - tags: the tags of the payload, which are checked; nil if there are none.
     /// - Throws: the errors of the reader; `Malformed` if the length is read from the padding and that is wrong; `CryptoError`
     ///   `keyLength`.
-    package init(_ payload: EncryptedPayload, of reader: any ByteReader, key: Secret?) throws {
+    package init(
+        _ payload: EncryptedPayload,
+        of reader: any ByteReader,
+        key: Secret?,
+        tags table: PayloadTagTable? = nil
+    ) throws {
         var payload = payload
         if let tail = payload.tail {
             guard let key else { throw DCFError(.key, "the content is encrypted: a key is needed") }
@@ -30,10 +37,27 @@ package struct ClearPayloadReader: ByteReader {
         self.payload = payload
         self.key = key
         length = payload.clearLength ?? 0
+        guard let table, let key else {
+            tags = nil
+            return
+        }
+        let head = try reader.readAll(table.head)
+        tags = (PayloadTagCheck(payload, key: key, headDigest: SHA256.hash(head.rawSpan)), table)
+    }
+
+    /// The bytes for the decryption of a range, checked if there are tags.
+    private func encrypted(_ clear: Range<Int64>) throws -> [UInt8] {
+        guard let tags else { return try reader.readAll(payload.range(holding: clear)) }
+        let blocks = tags.check.blocks(holding: clear)
+        var bytes = try reader.readAll(tags.check.range(of: blocks))
+        let list = try reader.readAll(tags.table.range(of: blocks))
+        try tags.check.verify(blocks, bytes.rawSpan, tags: list.rawSpan)
+        tags.check.trim(&bytes, of: blocks, to: clear)
+        return bytes
     }
 
     package func read(_ range: Range<Int64>) throws -> [UInt8] {
-        try payload.decrypt(reader.readAll(payload.range(holding: range)), holding: range, key: key)
+        try payload.decrypt(encrypted(range), holding: range, key: key)
     }
 
     /// Passes all clear bytes on, in order.
@@ -41,18 +65,24 @@ package struct ClearPayloadReader: ByteReader {
     /// - Parameters:
     ///   - piece: bytes of one piece, at most.
     ///   - body: gets each piece.
-    /// - Throws: the errors of the reader or `body`; `Malformed` if the padding is wrong, before the last piece is passed on.
+    /// - Throws: the errors of the reader or `body`; `dcf.integrity`, before a changed piece is passed on; `Malformed` if the padding is wrong, before the last piece is passed on.
     package func forEachPiece(of piece: Int = 1 << 18, _ body: (RawSpan) throws -> Void) throws {
         var at: Int64 = 0
         while at < length {
             let end = min(length, at + Int64(max(16, piece)))
-            var bytes = try reader.readAll(payload.range(holding: at..<end))
+            var bytes = try encrypted(at..<end)
             let places: Range<Int> = try payload.decrypt(&bytes, holding: at..<end, key: key)
             try body(bytes.rawSpan.extracting(places))
             at = end
         }
         // an empty content has padding too
-        if length == 0, payload.isPadded {
+        if length == 0 {
+            if let tags {
+                let data = try reader.readAll(tags.check.range(of: 0..<1))
+                let list = try reader.readAll(tags.table.range(of: 0..<1))
+                try tags.check.verify(0..<1, data.rawSpan, tags: list.rawSpan)
+            }
+            guard payload.isPadded else { return }
             try payload.checkEmpty(reader.readAll(payload.start..<payload.start + payload.encryptedLength), key)
         }
     }

@@ -45,6 +45,18 @@ package struct PayloadTagCheck: Sendable {
         return start - (isChained && blocks.lowerBound > 0 ? 16 : 0)..<payload.start + end
     }
 
+    /// Cuts the bytes of blocks to what the decryption of a range takes.
+    ///
+    /// - Parameters:
+    ///   - bytes: the bytes of ``range(of:)``.
+    ///   - blocks: the blocks.
+    ///   - clear: a range of the clear bytes in them.
+    package func trim(_ bytes: inout [UInt8], of blocks: Range<Int64>, to clear: Range<Int64>) {
+        let (whole, part) = (range(of: blocks), payload.range(holding: clear))
+        bytes.removeLast(Int(whole.upperBound - part.upperBound))
+        bytes.removeFirst(Int(part.lowerBound - whole.lowerBound))
+    }
+
     private var isChained: Bool { payload.cipher == .cbc }
 
     /// Checks blocks.
@@ -53,14 +65,13 @@ package struct PayloadTagCheck: Sendable {
     ///   - blocks: existing blocks.
     ///   - bytes: the bytes of ``range(of:)``.
     ///   - tags: their tags.
-    /// - Throws: `dcf.integrity` if a block or its tag was changed, moved or is missing, or the key is another;
-    ///   `CryptoError` `refused`.
-    package func verify(_ blocks: Range<Int64>, _ bytes: RawSpan, tags: RawSpan) throws {
+    /// - Throws: `dcf.integrity` if a block or its tag was changed, moved or is missing, or the key is another.
+    package func verify(_ blocks: Range<Int64>, _ bytes: RawSpan, tags: RawSpan) throws(DCFError) {
         guard bytes.byteCount == range(of: blocks).count, tags.byteCount == blocks.count * PayloadTags.tagLength else {
             throw DCFError(.integrity, "blocks or tags of the data are missing")
         }
         let initial = payload.iv.bytes
-        var mac = try GMAC(key: key)
+        guard var mac = try? GMAC(key: key) else { throw DCFError(.integrity, "the tags cannot be checked: there is no memory") }
         var at = isChained && blocks.lowerBound > 0 ? 16 : 0
         for block in blocks {
             mac.start(nonce: PayloadTags.nonce(of: block, isLast: block == blockCount - 1))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelCrypto
+package import CarrelCrypto
 
 /// The box after an object that protects its content from change, which OMA DCF itself does not: one GMAC tag for each 64 KiB of
 /// ciphertext.
@@ -59,7 +59,12 @@ package enum PayloadTags {
     }
 
     /// The key of the tags of an object.
-    static func key(_ contentKey: Secret, iv: AESBlock, headDigest: [UInt8]) -> Secret {
+    ///
+    /// - Parameters:
+    ///   - contentKey: the content key.
+    ///   - iv: the object's initialization vector.
+    ///   - headDigest: SHA-256 of the object's head.
+    package static func key(_ contentKey: Secret, iv: AESBlock, headDigest: [UInt8]) -> Secret {
         HKDF.sha256(secret: contentKey, salt: iv.bytes, info: Array("carrel dcf tags 1".utf8) + headDigest, count: GMAC.keyByteCount)
     }
 

@@ -8,15 +8,17 @@ extension ContentKeyGrant {
     /// Requests the key of an object in a DCF: by its group, if it has one, then by its content ID and the key ID in that.
     ///
     /// - Parameters:
-    ///   - headers: the object's headers.
+    ///   - object: the object.
     ///   - source: the key source.
     /// - Returns: the grant of the content key.
     /// - Throws: `missingKey`, `refusedKey`; `wrongKey` if the group key does not unwrap it, or it is not 16 bytes;
-    ///   `outputControl` if the license requires output controls, which the plain bytes of a DCF cannot have.
+    ///   `outputControl` if the license requires output controls, which the plain bytes of a DCF cannot have; `altered` if the
+    ///   license or the content id is of a title, whose objects have tags, and this one has none.
     package static func content(
-        of headers: DCFHeaders,
+        of object: DCFObject,
         from source: some ContentKeySource
     ) async throws(MediaError) -> ContentKeyGrant {
+        let headers = object.headers
         let content = "content id \(headers.contentID)"
         var names: [ContentKeyName] = [.content(headers.contentID), .track(0)]
         // as our packager names contents by their key
@@ -43,6 +45,9 @@ extension ContentKeyGrant {
                 // a payload has no other cipher; AES with a longer key would produce wrong bytes
                 guard grant.key.count == 16 else {
                     throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
+                }
+                guard object.tags != nil || !(grant.requiresTags || headers.contentID.hasPrefix("urn:carrel:title:")) else {
+                    throw MediaError(.altered, "\(content) has no tags, which the files of a title have: it was changed")
                 }
                 return grant
             case .pending: throw MediaError(.missingKey, "the license for \(content) is not there yet")

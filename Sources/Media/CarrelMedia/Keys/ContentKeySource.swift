@@ -28,12 +28,12 @@ public struct ContentKeyGrant: Sendable {
     public var maxPixels: Int?
     /// When it ends, which may change while the key is in use.
     public var end: ContentKeyEnd
+    /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
+    package var requiresTags = false
     /// Whether a caller passed the key in, so that nobody stated its terms.
     package var isGiven = false
     /// Whether a license has it, so that keys which the license lacks withhold their renditions.
     package var isLicensed = false
-    /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
-    package var requiresTags = false
 
     package init(key: Secret, relaxesOutput: Bool = true, maxPixels: Int? = nil, end: ContentKeyEnd) {
         self.key = key

@@ -22,7 +22,7 @@ public struct MediaDecryption: Sendable {
     }
 
     private enum Work: Sendable {
-        case payload(EncryptedPayload, Secret?)
+        case payload(DCFObject, Secret?)
         case copy(ContentKeys)
         case samples(FileProtection)
         case transport(FileProtection)
@@ -94,8 +94,8 @@ public struct MediaDecryption: Sendable {
         }
         if try Self.isDCF(reader) {
             guard output == .same else { throw MediaError(.unsupported, "the payload of a DCF is written as it is") }
-            let (payload, key) = try await Self.payload(of: reader, object, source, at: now)
-            work = .payload(payload, key)
+            let (object, key) = try await Self.object(of: reader, object, source, at: now)
+            work = .payload(object, key)
             return
         }
         let file = try MP4File(reader)
@@ -115,21 +115,21 @@ public struct MediaDecryption: Sendable {
         return head.rawSpan.matches("ftyp", at: 4) && head.rawSpan.matches("odcf", at: 8)
     }
 
-    private static func payload(
+    private static func object(
         of reader: any ByteReader,
         _ number: Int,
         _ source: some ContentKeySource,
         at now: Instant
-    ) async throws -> (EncryptedPayload, Secret?) {
+    ) async throws -> (DCFObject, Secret?) {
         let file = try DCFFile(reader)
         guard number >= 1, number <= file.objects.count else {
             throw MediaError(.malformed, "the file has \(file.objects.count) objects, and no object \(number)")
         }
         let object = file.objects[number - 1]
-        guard object.payload.cipher != .none else { return (object.payload, nil) }
-        let grant = try await ContentKeyGrant.content(of: object.headers, from: source)
+        guard object.payload.cipher != .none else { return (object, nil) }
+        let grant = try await ContentKeyGrant.content(of: object, from: source)
         try grant.checkPlainOutput("content id \(object.headers.contentID)", at: now)
-        return (object.payload, grant.key)
+        return (object, grant.key)
     }
 
     /// The names of the used keys that the clear bytes do not prove right; valid after the output is written. Some codings have
@@ -158,7 +158,7 @@ public struct MediaDecryption: Sendable {
     /// The maximum of `progress`; nil if unknown.
     public var totalLength: Int64? {
         switch work {
-        case .payload(let payload, _): payload.clearLength
+        case .payload(let object, _): object.payload.clearLength
         case .copy: reader.length
         case .scrambled(let stream): stream.length
         case .playlist: playlistLength
@@ -180,15 +180,17 @@ public struct MediaDecryption: Sendable {
             return try writeOutput(to: &sink, progress: progress)
         } catch let error as CryptoError where error.code == .keyLength {
             throw MediaError(.wrongKey, error.message)
+        } catch let error as DCFError where error.code == .integrity {
+            throw MediaError(.altered, error.message)
         }
     }
 
     private func writeOutput(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws -> [String] {
         switch work {
-        case .payload(let payload, let key):
+        case .payload(let object, let key):
             var done: Int64 = 0
             let digest = key.map { payloadEvidence.use($0, "the object") }
-            try ClearPayloadReader(payload, of: reader, key: key).forEachPiece { piece in
+            try ClearPayloadReader(object.payload, of: reader, key: key, tags: object.tags).forEachPiece { piece in
                 if done == 0, let digest, ClearHead(piece).bits > 0 { payloadEvidence.verify(digest) }
                 try sink.write(piece)
                 done += Int64(piece.byteCount)

@@ -94,8 +94,15 @@ public actor MediaStream {
     public nonisolated let contentType: String?
     /// The headers of a DCF's object; nil for other kinds.
     package nonisolated let headers: DCFHeaders?
+    /// The end of the key; nil for clear content.
+    package nonisolated let end: ContentKeyEnd?
+
+    /// Whether tags protect the bytes from change. Without them a change is noticed in the padding at most.
+    public nonisolated let detectsChanges: Bool
 
     private let source: any MediaSource
+    /// Checks the tags; nil if there are none.
+    private let checked: CheckedPayload?
     private let payload: EncryptedPayload
     private let clock: any WallClock
     /// The key; nil after the stream was closed, and for clear content.
@@ -112,7 +119,8 @@ public actor MediaStream {
         _ grant: ContentKeyGrant?,
         _ clock: any WallClock,
         contentType: String?,
-        headers: DCFHeaders?
+        headers: DCFHeaders?,
+        checked: CheckedPayload? = nil
     ) {
         self.source = source
         self.payload = payload
@@ -120,6 +128,9 @@ public actor MediaStream {
         self.clock = clock
         self.contentType = contentType
         self.headers = headers
+        self.checked = checked
+        end = grant?.end
+        detectsChanges = checked != nil
         size = payload.clearLength ?? 0
     }
 
@@ -132,7 +143,8 @@ public actor MediaStream {
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
+    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
+    ///   has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
@@ -163,15 +175,54 @@ public actor MediaStream {
         guard number >= 1, number <= objects.count else {
             throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
         }
-        let object = objects[number - 1]
-        var grant: ContentKeyGrant?
+        return try await open(objects[number - 1], of: source, keys: keys, clock: clock)
+    }
+
+    /// Reads the headers of a DCF.
+    ///
+    /// - Parameters:
+    ///   - source: the file, which is open.
+    ///   - length: its length.
+    /// - Returns: its objects, at least one.
+    /// - Throws: the errors of the source; `Malformed` with the fault and its offset.
+    package static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {
+        try await SourceScan.objects(of: source, length: length)
+    }
+
+    /// Opens an object of a DCF, and requests its key.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - source: the file, which is open; closed with the stream, and not on failure.
+    ///   - keys: the key source.
+    ///   - clock: the clock by which the key expires.
+    /// - Returns: a stream at its first byte.
+    /// - Throws: the errors of ``open(_:as:keys:clock:)``.
+    package static func open(
+        _ object: DCFObject,
+        of source: some MediaSource,
+        keys: some ContentKeySource,
+        clock: any WallClock = SystemClock()
+    ) async throws -> MediaStream {
+        var (grant, checked): (ContentKeyGrant?, CheckedPayload?)
         if object.payload.cipher != .none {
-            let asked = try await ContentKeyGrant.content(of: object.headers, from: keys)
+            let asked = try await ContentKeyGrant.content(of: object, from: keys)
             try check(asked, clock)
             try checkPictures(asked, object.contentType)
             grant = asked
+            if let table = object.tags {
+                checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source)
+            }
         }
-        return MediaStream(source, object.payload, grant, clock, contentType: object.contentType, headers: object.headers)
+        return MediaStream(
+            source,
+            object.payload,
+            grant,
+            clock,
+            contentType: object.contentType,
+            headers: object.headers,
+            checked: checked
+        )
     }
 
     private static func openRaw(
@@ -269,8 +320,8 @@ public actor MediaStream {
     ///
     /// - Parameter range: a range of the clear bytes; it is limited to the existing ones, and to 16 MiB.
     /// - Returns: the clear bytes.
-    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `Malformed` if the padding at the end is wrong:
-    ///   another key, or altered bytes.
+    /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `media.altered` if a block of a
+    ///   tagged DCF was changed, moved or cut off; `Malformed` if the padding at the end is wrong: another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
@@ -278,10 +329,15 @@ public actor MediaStream {
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
         let key = grant?.key
-        let bytes = try await source.read(payload.range(holding: wanted))
+        let bytes: [UInt8]
+        if let checked, let key {
+            bytes = try await checked.read(wanted, from: source, key: key)
+        } else {
+            bytes = try await source.read(payload.range(holding: wanted))
+        }
         // the license may have ended while the bytes came
         if let grant { try Self.check(grant, clock) }
-        return try payload.decrypt(bytes, holding: wanted, key: key)
+        return checked == nil ? try payload.decrypt(bytes, holding: wanted, key: key) : bytes
     }
 
     /// Closes the stream and its source, and drops the key.
@@ -289,6 +345,7 @@ public actor MediaStream {
         guard !isClosed else { return }
         isClosed = true
         grant = nil
+        checked?.close()
         await source.close()
     }
 }

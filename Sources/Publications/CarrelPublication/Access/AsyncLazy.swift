@@ -16,7 +16,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
     package init() {}
 
     /// The value, if it was made.
-    var made: Value? {
+    package var made: Value? {
         state.withLock { if case .made(let value) = $0 { value } else { nil } }
     }
 

@@ -3,7 +3,7 @@
 /// A single resource as a publication, such as a PDF or an MP3.
 public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
-    let resource: any Resource
+    package let resource: any Resource
     private let copy = AsyncLazy<FileResource>()
 
     /// Creates a fetcher of one resource.

@@ -3,25 +3,25 @@
 import CarrelAudio
 
 /// The cover that a publication names, or else its first page, or the picture in its sound.
-final class DefaultCoverService: CoverService, RenderingService {
+package final class DefaultCoverService: CoverService, RenderingService {
     private let manifest: Manifest
     private let fetcher: any Fetcher
     private let found = AsyncLazy<Cover?>()
 
-    init(_ context: PublicationServiceContext) {
+    package init(_ context: PublicationServiceContext) {
         manifest = context.manifest
         fetcher = context.fetcher
     }
 
     /// A generated cover is not among the links of the manifest.
-    var links: [Link] {
+    package var links: [Link] {
         guard named == nil, let first = manifest.readingOrder.first?.mediaType,
             first.isAudio || first.matches(Format.pdf.mediaType)
         else { return [] }
         return [Link(href: Cover.href, relations: ["cover"])]
     }
 
-    func cover() async throws(ResourceError) -> Cover? {
+    package func cover() async throws(ResourceError) -> Cover? {
         try await found.value { [self] () async throws(ResourceError) in
             do throws(ResourceError) {
                 return try await find()

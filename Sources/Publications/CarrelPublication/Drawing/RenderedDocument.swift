@@ -6,6 +6,8 @@ import CarrelPDF
 package final class RenderedDocument: Sendable {
     package let pageCount: Int
     private let file: FileResource
+    /// The license that the copy in `file` is used under; nil for a document without one.
+    private let access: (any RevocableResource)?
     private let poppler: Poppler
 
     /// Pixels of a picture's longer side: sizes that are drawn.
@@ -35,6 +37,7 @@ package final class RenderedDocument: Sendable {
         }
         pageCount = try await source.describe().pageCount
         file = source.file
+        access = resource as? any RevocableResource
         self.poppler = poppler
     }
 
@@ -45,7 +48,8 @@ package final class RenderedDocument: Sendable {
     ///   - size: the longer side in pixels, one of ``sizes``.
     /// - Returns: PNG.
     /// - Throws: `resource.not-found` without such a page, `resource.too-large` if it exceeds the limits of time or size,
-    ///   `resource.malformed` if the page cannot be rendered, `resource.unavailable` if nothing can be rendered.
+    ///   `resource.malformed` if the page cannot be rendered, `resource.unavailable` if nothing can be rendered,
+    ///   `resource.forbidden` after the license has ended.
     package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
         let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
         let bytes = try await run(words, upTo: Self.pictureLimit, "page \(page) cannot be drawn")
@@ -69,8 +73,10 @@ package final class RenderedDocument: Sendable {
         upTo limit: Int,
         _ complaint: String
     ) async throws(ResourceError) -> [UInt8] {
+        try access?.checkAccess()
+        let bytes: [UInt8]
         do throws(Poppler.Failure) {
-            return try await poppler.run(words, others, on: file, upTo: limit)
+            bytes = try await poppler.run(words, others, on: file, upTo: limit)
         } catch {
             throw switch error {
             case .unavailable:
@@ -80,6 +86,9 @@ package final class RenderedDocument: Sendable {
             case .failed: ResourceError(.malformed, complaint)
             }
         }
+        // the license may have ended meanwhile
+        try access?.checkAccess()
+        return bytes
     }
 
     private func range(_ page: Int) throws(ResourceError) -> [String] {

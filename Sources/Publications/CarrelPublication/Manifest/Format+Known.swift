@@ -47,6 +47,8 @@ extension Format {
         "application/opds-authentication+json",
         "json"
     )
+    /// Any content in OMA's format for protected files (OMA DRM Content Format 2.0).
+    public static let dcf = Format([.dcf], "application/vnd.oma.drm.dcf", "dcf")
     /// HTML in the syntax of HTML.
     public static let html = Format([.html], "text/html", "html")
     /// HTML in the syntax of XML.
@@ -72,7 +74,7 @@ extension Format {
         [
             epub, pdf, webPublication, audiobookManifest, divinaManifest, webPublicationPackage, audiobookPackage, divinaPackage,
             lcpProtectedPDF, lcpProtectedAudiobook, lcpProtectedDivina, lcpLicense, lpf, w3cPublicationManifest, cbz, zab,
-            opds1Catalog, opds1Entry, opds2Catalog, opds2Publication, opdsAuthentication, html, xhtml, json, zip,
+            opds1Catalog, opds1Entry, opds2Catalog, opds2Publication, opdsAuthentication, dcf, html, xhtml, json, zip,
         ] + media
 
     /// Other names of media types that are about.

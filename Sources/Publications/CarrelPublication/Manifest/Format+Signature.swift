@@ -10,6 +10,7 @@ extension Format {
     static func recognized(by head: [UInt8]) -> Format? {
         func starts(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
         if PDFHeader.isIn(head) { return .pdf }
+        if starts("ftypodcf", at: 4) { return .dcf }
         let type: String? =
             switch true {
             case starts("ID3"), head.count > 1 && head[0] == 0xff && head[1] & 0xe6 == 0xe2: "audio/mpeg"

@@ -93,6 +93,8 @@ public struct Format: Sendable, Hashable {
         public static let opdsAuthentication = Specification(rawValue: "opds-authentication")
 
         // protections
+        /// A file whose whole content OMA's DRM Content Format holds, encrypted as a rule.
+        public static let dcf = Specification(rawValue: "dcf")
         /// Resources that Readium LCP encrypts.
         public static let lcp = Specification(rawValue: "lcp")
         /// A license document standing alone.

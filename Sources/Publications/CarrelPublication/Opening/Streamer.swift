@@ -76,21 +76,32 @@ public final class Streamer: Sendable {
             if let unlocked {
                 for warning in unlocked.warnings { warnings?.log(warning) }
                 (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
+                if let builder = unlocked.publication {
+                    return build(builder, unlocked.onCreatePublication, onCreatePublication)
+                }
                 format = try await opener.format(of: asset, fetcher: fetcher, before: format, warnings: warnings)
             }
             for parser in parsers {
-                guard var builder = try await parser.parse(asset, format: format, fetcher: fetcher, warnings: warnings) else {
+                guard let builder = try await parser.parse(asset, format: format, fetcher: fetcher, warnings: warnings) else {
                     continue
                 }
-                unlocked?.onCreatePublication?(&builder)
-                self.onCreatePublication?(&builder)
-                onCreatePublication?(&builder)
-                return builder.build()
+                return build(builder, unlocked?.onCreatePublication, onCreatePublication)
             }
             throw Publication.OpeningError(.unsupportedFormat, "no publication can be made of a file of type \(format.mediaType)")
         } catch {
             fetcher.close()
             throw error
         }
+    }
+
+    /// The publication after the changes of its protection, of the streamer, and of the call.
+    private func build(
+        _ builder: Publication.Builder,
+        _ protecting: Publication.Builder.Transform?,
+        _ asked: Publication.Builder.Transform?
+    ) -> Publication {
+        var builder = builder
+        for change in [protecting, onCreatePublication, asked] { change?(&builder) }
+        return builder.build()
     }
 }

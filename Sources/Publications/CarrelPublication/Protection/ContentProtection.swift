@@ -36,6 +36,9 @@ public struct ProtectedAsset: Sendable {
     public var onCreatePublication: Publication.Builder.Transform?
     /// Mistakes that did not keep it from being opened.
     public var warnings: [Warning] = []
+    /// The publication itself, if no parser can read the locked asset: restricted, with the metadata that are not locked. The
+    /// streamer then asks no parser.
+    public var publication: Publication.Builder?
 
     /// Creates an asset.
     ///

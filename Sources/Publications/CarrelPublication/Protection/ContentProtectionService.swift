@@ -16,6 +16,19 @@ public protocol ContentProtectionService: PublicationService {
     var rights: any UserRights { get }
     /// For "Protected by …".
     var name: LocalizedString? { get }
+    /// Why the permission to read has ended since the publication was opened, as a lower-case sentence without a period; nil while
+    /// it lasts. A navigator covers its page with it: every resource then fails with `resource.forbidden`.
+    var endReason: String? { get }
+    /// Whether the permission can end while the publication is open.
+    var canEnd: Bool { get }
+    /// A text that every page must carry when it is shown; nil for none.
+    var watermark: String? { get }
+    /// Whether whole documents must be kept from viewers with their own buttons to copy, print or save: their pages are drawn.
+    var withholdsDocuments: Bool { get }
+    /// Whether resources may leave the app as files.
+    ///
+    /// - Returns: true if they may be exported now.
+    func allowsExport() async -> Bool
 }
 
 extension ContentProtectionService {
@@ -23,6 +36,14 @@ extension ContentProtectionService {
     public var credentials: String? { nil }
     public var rights: any UserRights { isRestricted ? AllRestrictedUserRights() : UnrestrictedUserRights() }
     public var name: LocalizedString? { nil }
+    public var endReason: String? { nil }
+    public var canEnd: Bool { false }
+    public var watermark: String? { nil }
+    public var withholdsDocuments: Bool { !rights.isUnlimited }
+    /// Returns true unless the publication is restricted.
+    ///
+    /// - Returns: whether resources may leave the app as files.
+    public func allowsExport() async -> Bool { !isRestricted }
 }
 
 extension Publication {
@@ -40,6 +61,18 @@ extension Publication {
     public var credentials: String? { protection?.credentials }
     /// The rights of its reader; everything when nothing protects it.
     public var rights: any UserRights { protection?.rights ?? UnrestrictedUserRights() }
+    /// Why the permission to read has ended since it was opened; nil while it lasts.
+    public var endReason: String? { protection?.endReason }
+    /// Whether the permission to read can end while it is open.
+    public var canEnd: Bool { protection?.canEnd ?? false }
+    /// A text that every page must carry when it is shown; nil for none.
+    public var watermark: String? { protection?.watermark }
+    /// Whether whole documents must be kept from viewers with their own buttons to copy, print or save.
+    public var withholdsDocuments: Bool { protection?.withholdsDocuments ?? false }
+    /// Whether its resources may leave the app as files.
+    ///
+    /// - Returns: true if they may be exported now.
+    public func allowsExport() async -> Bool { await protection?.allowsExport() ?? true }
     /// The name of the technology, in several languages.
     public var protectionLocalizedName: LocalizedString? { protection?.name }
     /// The name of the technology.

@@ -22,7 +22,7 @@ extension PublicationService {
 }
 
 /// A service that renders resources from the content; a restricted publication does not list their links.
-protocol RenderingService: PublicationService {}
+package protocol RenderingService: PublicationService {}
 
 /// Makes a service for a publication; nil when that does not need it.
 public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
@@ -33,4 +33,12 @@ public struct PublicationServiceContext: Sendable {
     public let manifest: Manifest
     /// Reads the publication's resources.
     public let fetcher: any Fetcher
+
+    /// - Parameters:
+    ///   - manifest: the manifest of the publication.
+    ///   - fetcher: reads the resources.
+    package init(manifest: Manifest, fetcher: any Fetcher) {
+        self.manifest = manifest
+        self.fetcher = fetcher
+    }
 }

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAuthority
-import CarrelBytes
-import CarrelCrypto
-import CarrelHTTP
-import CarrelHTTPServer
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelHTTP
+package import CarrelHTTPServer
 import CarrelHome
 import CarrelLicensing
-import CarrelPlayer
-import CarrelRights
-import CarrelServer
-import CarrelStore
-import CarrelTesting
-import CarrelThreads
-import CarrelTokens
-import CarrelVault
+package import CarrelPlayer
+package import CarrelRights
+package import CarrelServer
+package import CarrelStore
+package import CarrelTesting
+package import CarrelThreads
+package import CarrelTokens
+package import CarrelVault
 import Glibc
 import Testing
 
 /// A server with a certificate authority on a port of its own, folders for players, and the clocks of all.
-struct PlayerWorld {
-    let directory = TemporaryDirectory()
+package struct PlayerWorld {
+    package let directory = TemporaryDirectory()
     private let current: Locked<CarrelService>
-    let running: Locked<HTTPServer>
-    let url: String
-    let clock = ManualClock(.now())
-    let host = TestHost()
+    package let running: Locked<HTTPServer>
+    package let url: String
+    package let clock = ManualClock(.now())
+    package let host = TestHost()
 
-    static let kid = KeyID(label: "film")
-    static let key = Secret(Array(0..<16))
+    package static let kid = KeyID(label: "film")
+    package static let key = Secret(Array(0..<16))
 
     /// The service that answers.
-    var service: CarrelService { current.withLock(\.self) }
+    package var service: CarrelService { current.withLock(\.self) }
 
-    init(heartbeat: Duration = .seconds(300), database: (any Database)? = nil) async throws {
+    package init(heartbeat: Duration = .seconds(300), database: (any Database)? = nil) async throws {
         var settings = CarrelService.Settings()
         settings.licenses.interval = heartbeat
         let service = try await CarrelService.open(
@@ -51,19 +51,19 @@ struct PlayerWorld {
         url = "http://127.0.0.1:\(try #require(try server.start().first?.port))"
     }
 
-    var server: HTTPServer { running.withLock(\.self) }
+    package var server: HTTPServer { running.withLock(\.self) }
 
     /// Answers on the same port again, after a shutdown: for this service, or for another one in its place.
-    func answer(_ other: CarrelService? = nil) throws { try answer((other ?? service).router) }
+    package func answer(_ other: CarrelService? = nil) throws { try answer((other ?? service).router) }
 
     /// Puts another service in place of the one that was stopped.
-    func replace(by other: CarrelService) throws {
+    package func replace(by other: CarrelService) throws {
         current.withLock { $0 = other }
         try answer(other)
     }
 
     /// Answers on the same port by other routes.
-    func answer(_ router: Router) throws {
+    package func answer(_ router: Router) throws {
         var configuration = ServerConfiguration()
         configuration.workers = 1
         let port = try #require(UInt16(url.split(separator: ":").last ?? ""))
@@ -73,13 +73,13 @@ struct PlayerWorld {
         running.withLock { $0 = server }
     }
 
-    func folder(_ name: String) -> String {
+    package func folder(_ name: String) -> String {
         let path = directory.file(name)
         unsafe mkdir(path, 0o700)
         return path
     }
 
-    func vault(_ folder: String, create: Bool = true) async throws -> Vault {
+    package func vault(_ folder: String, create: Bool = true) async throws -> Vault {
         let cost = try Scrypt(cost: 1024, blockSize: 8, parallelism: 1)
         return try await Vault.file(
             folder: "\(folder)/vault",
@@ -89,7 +89,7 @@ struct PlayerWorld {
         )
     }
 
-    func engine(
+    package func engine(
         _ folder: String,
         _ vault: Vault,
         listener: (@Sendable (PlayerTransaction) -> Void)? = nil
@@ -106,7 +106,7 @@ struct PlayerWorld {
     }
 
     /// A personalized player of a new folder.
-    func player(_ name: String = "reader") async throws -> PlayerEngine {
+    package func player(_ name: String = "reader") async throws -> PlayerEngine {
         let folder = folder(name)
         let engine = try engine(folder, try await vault(folder))
         try await engine.personalize(server: url)
@@ -114,20 +114,20 @@ struct PlayerWorld {
     }
 
     /// The player of a folder after its app was started again.
-    func restarted(_ engine: PlayerEngine, _ name: String = "reader") async throws -> PlayerEngine {
+    package func restarted(_ engine: PlayerEngine, _ name: String = "reader") async throws -> PlayerEngine {
         await engine.shutdown()
         let folder = directory.file(name)
         return try self.engine(folder, try await vault(folder, create: false))
     }
 
     /// Advances both clocks of the device and the server's.
-    func wait(_ duration: Duration) {
+    package func wait(_ duration: Duration) {
         clock.advance(by: duration)
         host.wait(duration)
     }
 
     /// A sealed token for one piece of content.
-    func sealed(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> SealedToken {
+    package func sealed(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> SealedToken {
         var rules = BusinessRules(kind: .license, expiresAt: clock.now + .seconds(86_400))
         rules.contents = [.init(contentID: "cid:film", keyID: Self.kid, key: Self.key)]
         rules.rights = .buyToOwn
@@ -137,7 +137,7 @@ struct PlayerWorld {
     }
 
     /// An action token that leads to this server.
-    func action(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> String {
+    package func action(_ change: (inout BusinessRules) -> Void = { _ in }) async throws -> String {
         let place = try ActionToken.Configuration(
             serviceID: "urn:carrel:broadband:1",
             version: 1,
@@ -152,7 +152,7 @@ struct PlayerWorld {
 
 extension PlayerWorld {
     /// An action token that joins a device to a portal's user, or takes it away.
-    func registration(_ kind: BusinessRules.Kind, of user: String) async throws -> String {
+    package func registration(_ kind: BusinessRules.Kind, of user: String) async throws -> String {
         try await action {
             var rules = BusinessRules(kind: kind, expiresAt: $0.expiresAt)
             rules.user = .init(id: user, key: Secret(Array(0..<16)))
@@ -162,19 +162,19 @@ extension PlayerWorld {
 }
 
 /// The kernel's clock of a device: a boot, and the time since it.
-final class TestHost: Sendable {
+package final class TestHost: Sendable {
     private let state = Locked((boot: 1, since: Duration.seconds(1000)))
 
-    func read(_ wall: any WallClock) -> HostClock {
+    package func read(_ wall: any WallClock) -> HostClock {
         let (boot, since) = state.withLock(\.self)
         return HostClock(wall: wall.now, bootID: "boot \(boot)", sinceBoot: since)
     }
 
-    func wait(_ duration: Duration) {
+    package func wait(_ duration: Duration) {
         state.withLock { $0.since += duration }
     }
 
-    func reboot() {
+    package func reboot() {
         state.withLock { $0 = ($0.boot + 1, .seconds(5)) }
     }
 }

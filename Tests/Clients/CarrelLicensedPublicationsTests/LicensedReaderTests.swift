@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelPublication
+import CarrelReader
+import CarrelTesting
+import CarrelWebReader
+import Testing
+
+@Suite("A licensed book in Chromium", .serialized)
+struct LicensedReaderTests {
+    /// Shows a publication in a browser until `body` returns.
+    private func show(_ publication: Publication, _ body: (Browser) async throws -> Void) async throws {
+        let directory = TemporaryDirectory()
+        let reader = try await WebReader(publication, folder: directory.file("notes"))
+        let address = try reader.start()
+        let browser = try await Browser.start(.chromium)
+        do {
+            try await browser.setWindowSize(width: 900, height: 760)
+            try await browser.open(address)
+            try await browser.wait(until: "document.documentElement.dataset.state === 'ready'")
+            try await body(browser)
+        } catch {
+            await browser.close()
+            await reader.stop()
+            throw error
+        }
+        await browser.close()
+        await reader.stop()
+        publication.close()
+    }
+
+    private static let isCovered = "document.documentElement.dataset.state === 'ended' && !document.getElementById('cover').hidden"
+
+    @Test(arguments: ["EPUB", "PDF"])
+    func `is shown with its watermark, and covered when the license ends`(kind: String) async throws {
+        if kind == "PDF" { _ = try requirePeer("pdftoppm") }
+        let book = try await BookWorld()
+        let clear = kind == "PDF" ? BookWorld.pdf : try await BookWorld.epub()
+        let path = book.write("book.dcf", try BookWorld.dcf(clear))
+        let license = try await book.license { $0.conditions.watermark = "order 4711" }
+        try await show(try await book.open(path)) { browser in
+            let mark = "document.querySelector('#stage > .watermark:last-child > span')?.textContent"
+            #expect(try await browser.script("return \(mark)").string == "order 4711")
+            #expect(try await browser.has(kind == "PDF" ? "#stage .sheet" : "#stage iframe"))
+            #expect(try await browser.script("return \(Self.isCovered)").bool == false)
+            try await book.engine.licenses().remove(license)
+            try await browser.wait(until: Self.isCovered, timeout: .seconds(4))
+            #expect(try await browser.text("#cover-reason") == "The license was removed.")
+            #expect(try await browser.has("#stage iframe") == false)
+            #expect(try await browser.has("#stage .sheet") == false)
+            #expect(try await browser.script("return document.querySelector('.reader-main').inert").bool == true)
+        }
+    }
+
+    @Test(arguments: ["EPUB", "PDF"])
+    func `is refused without a license`(kind: String) async throws {
+        let book = try await BookWorld()
+        let clear = kind == "PDF" ? BookWorld.pdf : try await BookWorld.epub()
+        let publication = try await book.open(book.write("book.dcf", try BookWorld.dcf(clear)))
+        let directory = TemporaryDirectory()
+        let error = await #expect(throws: ReaderError.self) { try await WebReader(publication, folder: directory.file("notes")) }
+        #expect(error?.code == .restricted)
+    }
+}

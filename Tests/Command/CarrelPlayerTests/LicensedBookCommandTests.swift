@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import ProtectedPublications
+import Testing
+
+/// `carrel open`, `manifest`, `cat` and `read` of a book in a DCF, with a server, a player and its vault.
+@Suite(.serialized) struct `Commands for a licensed book` {
+    private let directory = TemporaryDirectory()
+    private let environment = ["CARREL_VAULT_PASSPHRASE": "correct horse", "PATH": "/usr/bin:/bin"]
+    private static let kid = "0f7a2b6c5d4e4f3a8b9c0d1e2f3a4b5c"
+    private static let key = "166634c675823c235a4a9446fad52e4d"
+
+    private func carrel(_ words: String...) async throws -> ProcessResult {
+        try await runProcess([DemoServer.program] + words, environment: environment, directory: directory.path)
+    }
+
+    private func json(_ result: ProcessResult) throws -> JSON {
+        let bytes = Array(result.text.utf8)
+        return try JSON.parse(bytes.rawSpan)
+    }
+
+    /// Packages a book, and makes a token for it.
+    private func prepare(_ site: AdminSite) async throws -> (book: String, token: String) {
+        _ = try await ProtectedPublication.epub(at: directory.file("book.epub"), chapters: 2)
+        let made = try await carrel("package", "book.epub", "--scheme", "dcf", "--key", "\(Self.kid):\(Self.key)", "--output", "out")
+        #expect(made.status.isSuccess, "\(made.errorText)")
+        let key = try await DemoServer.json(["key", "create", "--role", "service", "--home", site.home, "--json"])
+        let form =
+            "customerAuthenticator=\(key["id"]?.string ?? ""),\(key["key"]?.string ?? "")&actionTokenType=1&rightsType=BuyToOwn"
+            + "&contentId=cid:\(Self.kid)&contentKey=\(Self.key)&kid=\(Self.kid)"
+            + "&outputControlOverride=urn:marlin:organization:intertrust:wudo,ImageConstraintLevel,0"
+        let token = try await checkProcess(["curl", "-sS", "-d", form, "\(site.url)/hms/bb/token"])
+        #expect(token.contains("<ActionToken"), "\(token)")
+        return (directory.file("out/book.epub.dcf"), directory.write("token.xml", Array(token.utf8)))
+    }
+
+    private func plays(_ home: String) async throws -> Int {
+        let list = try json(try await carrel("license", "list", "--home", home, "--json"))
+        return try #require(list["licenses"]?.array?.first?["plays"]?.int)
+    }
+
+    @Test func `open it under a stored license, and count its first read`() async throws {
+        let site = try await AdminSite()
+        let (book, token) = try await prepare(site)
+        let home = directory.file("reader")
+        let closed = try await carrel("open", book, "--home", home, "--json")
+        #expect(closed.status == .exited(0), "\(closed.errorText)")
+        let before = try json(closed)
+        #expect(before["protection"] == "Carrel" && before["isRestricted"] == true)
+        #expect(before["error"]?.string?.contains("there is no player") == true)
+        #expect(try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home).status == .exited(77))
+        #expect(try await carrel("read", book, "--home", home).status == .exited(77))
+        #expect(try await carrel("device", "personalize", "--server", site.url, "--vault", "file", "--home", home).status.isSuccess)
+        let redeemed = try await carrel("token", "redeem", token, "--home", home)
+        #expect(redeemed.status.isSuccess, "\(redeemed.errorText)")
+        let open = try json(try await carrel("open", book, "--home", home, "--json"))
+        #expect(open["protection"] == "Carrel" && open["isRestricted"] == false && open["error"] == .null)
+        #expect(open["metadata"]?["title"] == "A long book")
+        #expect(try await carrel("manifest", book, "--home", home).text.contains("OEBPS/chapter-1.xhtml"))
+        #expect(try await plays(home) == 0)
+        let chapter = try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home)
+        #expect(chapter.status.isSuccess && chapter.text.contains("<html"), "\(chapter.errorText)")
+        #expect(try await plays(home) == 1)
+        let process = try BackgroundProcess([DemoServer.program, "read", book, "--home", home], environment: environment)
+        _ = try await process.waitForLine(containing: "http://127.0.0.1:")
+        #expect(await process.terminate() == .exited(0))
+        // a clear publication needs no vault
+        let clear = try await runProcess(
+            [DemoServer.program, "open", directory.file("book.epub"), "--home", home, "--json"],
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        #expect(clear.status.isSuccess)
+        let locked = try await runProcess(
+            [DemoServer.program, "open", book, "--home", home, "--json"],
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        #expect(locked.status == .exited(0) && locked.text.contains("the vault needs a passphrase"), "\(locked.text)")
+        await site.stop()
+    }
+
+    @Test func `never write a byte without its count, whenever they are killed`() async throws {
+        let site = try await AdminSite()
+        let (book, token) = try await prepare(site)
+        let home = directory.file("reader")
+        #expect(try await carrel("device", "personalize", "--server", site.url, "--vault", "file", "--home", home).status.isSuccess)
+        #expect(try await carrel("token", "redeem", token, "--home", home).status.isSuccess)
+        var written = 0
+        for step in 0..<24 {
+            let out = directory.file("out-\(step)")
+            let delay = "0.\(String(1000 + step * 25).dropFirst())"
+            let script = """
+                "$0" cat "$1" OEBPS/chapter-0.xhtml --home "$2" > "$3" 2>/dev/null & pid=$!; sleep "$4"; kill -9 $pid 2>/dev/null; wait $pid
+                """
+            _ = try await runProcess(
+                ["bash", "-c", script, DemoServer.program, book, home, out, delay],
+                environment: environment
+            )
+            if directory.read("out-\(step)")?.isEmpty == false { written += 1 }
+            #expect(try await plays(home) >= written, "killed after \(delay) s")
+        }
+        await site.stop()
+    }
+}
