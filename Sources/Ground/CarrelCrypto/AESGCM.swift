@@ -27,13 +27,13 @@ package enum AESGCM {
     ) throws(CryptoError) -> [UInt8] {
         var context = try Self.context(key, nonce, encrypt: true)
         let count = plaintext.byteCount
-        var done = false
+        var isDone = false
         let sealed = unsafe [UInt8](unsafeUninitializedCapacity: count + tagByteCount) { buffer, filled in
             guard let start = buffer.baseAddress, context.associate(associated) else { return }
-            done = unsafe context.transform(plaintext, into: start) == count && context.makeTag(into: start + count)
-            filled = done ? count + tagByteCount : 0
+            isDone = unsafe context.transform(plaintext, into: start) == count && context.makeTag(into: start + count)
+            filled = isDone ? count + tagByteCount : 0
         }
-        guard done else { throw CryptoError(.refused, "the cipher failed") }
+        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
         return sealed
     }
 

@@ -101,6 +101,8 @@ package enum Ed25519 {
         }
 
         /// A signature of 64 bytes over `message`.
-        package func sign(_ message: RawSpan) -> [UInt8] { unsafe signed(message, with: key, digest: nil, room: 2 * byteCount) }
+        package func sign(_ message: RawSpan) -> [UInt8] {
+            unsafe makeSignature(of: message, with: key, digest: nil, room: 2 * byteCount)
+        }
     }
 }

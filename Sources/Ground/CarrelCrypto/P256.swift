@@ -120,7 +120,7 @@ package enum P256 {
         ///
         /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
         package func sign(_ message: RawSpan) -> [UInt8] {
-            let signature = unsafe signed(message, with: key, digest: "SHA256", room: 80)
+            let signature = unsafe makeSignature(of: message, with: key, digest: "SHA256", room: 80)
             let halves = unsafe [UInt8](unsafeUninitializedCapacity: 2 * byteCount) { buffer, filled in
                 guard let start = buffer.baseAddress, unsafe copenssl_p256_split(signature, signature.count, start) == 1 else {
                     return
@@ -175,8 +175,8 @@ package enum P256 {
         let count = 1 + 2 * byteCount
         var written = 0
         let point = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let done = unsafe EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, count, &written)
-            filled = done == 1 ? min(written, count) : 0
+            let status = unsafe EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, count, &written)
+            filled = status == 1 ? min(written, count) : 0
         }
         guard point.count == count, point[0] == 0x04 else { throw CryptoError(.key, "the key cannot be written") }
         return try PublicKey(x: Array(point[1...byteCount]), y: Array(point[(1 + byteCount)...]))
@@ -184,7 +184,7 @@ package enum P256 {
 }
 
 /// A signature over a message; `digest` is nil if the algorithm has its own.
-func signed(_ message: RawSpan, with key: OpaquePointer, digest: String?, room: Int) -> [UInt8] {
+func makeSignature(of message: RawSpan, with key: OpaquePointer, digest: String?, room: Int) -> [UInt8] {
     let context = unsafe OpenSSL.present(EVP_MD_CTX_new())
     defer { unsafe EVP_MD_CTX_free(context) }
     guard unsafe EVP_DigestSignInit_ex(context, nil, digest, nil, nil, key, nil) == 1 else {
@@ -192,14 +192,14 @@ func signed(_ message: RawSpan, with key: OpaquePointer, digest: String?, room: 
     }
     return unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
         var count = room
-        let done = unsafe message.withUnsafeBytes { message in
+        let status = unsafe message.withUnsafeBytes { message in
             var empty: UInt8 = 0
             guard let start = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
                 return unsafe EVP_DigestSign(context, buffer.baseAddress, &count, &empty, 0)
             }
             return unsafe EVP_DigestSign(context, buffer.baseAddress, &count, start, message.count)
         }
-        guard done == 1 else { fatalError("OpenSSL does not sign with this key") }
+        guard status == 1 else { fatalError("OpenSSL does not sign with this key") }
         filled = count
     }
 }
