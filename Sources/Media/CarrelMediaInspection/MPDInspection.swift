@@ -71,7 +71,7 @@ enum MPDInspection {
             if !period.eventStreams.isEmpty { object["eventStreams"] = .integer(period.eventStreams.count) }
             var sets: [JSON] = []
             for (setPlace, set) in period.adaptationSets.enumerated() {
-                let members = rest.prefix { $0.place.period == place && $0.place.adaptationSet == setPlace }
+                let members = rest.prefix { $0.position.period == place && $0.position.adaptationSet == setPlace }
                 rest = rest.dropFirst(members.count)
                 sets.append(try describe(set, Array(members), &timelines))
             }

@@ -209,9 +209,9 @@ struct TableSamples {
         }
         set {
             sample = Int(newValue.sample)
-            (durationIndex, durationLeft) = (Int(newValue.durations.index), Int(newValue.durations.left))
+            (durationIndex, durationLeft) = (Int(newValue.durations.index), Int(newValue.durations.remaining))
             duration = newValue.durations.value
-            (compositionIndex, compositionLeft) = (Int(newValue.compositions.index), Int(newValue.compositions.left))
+            (compositionIndex, compositionLeft) = (Int(newValue.compositions.index), Int(newValue.compositions.remaining))
             composition = newValue.compositions.value
             (chunk, samplesLeft) = (Int(newValue.chunk), Int(newValue.samplesLeft))
             (offset, decodeTime) = (newValue.offset, newValue.decodeTime)
