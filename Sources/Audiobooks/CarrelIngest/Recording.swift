@@ -98,7 +98,7 @@ struct Recording {
             recordedParts.append(part)
             finishedBytes += file.size
         }
-        guard let first = recordedParts.first, let last = recorded.last,
+        guard let first = recordedParts.first, let last = recordedParts.last,
             let (media, index) = try stream.finish(encoderDelay: first.delay, padding: last.padding)
         else { throw IngestError(.notAudio, parts.name, "holds no sound") }
         let rate = Double(format.sampleRate)

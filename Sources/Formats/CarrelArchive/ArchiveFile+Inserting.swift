@@ -64,7 +64,9 @@ extension ArchiveFile {
             try file.measure()
             var (openFile, namedFile) = (stat(), stat())
             guard unsafe fstat(file.descriptor, &openFile) == 0 else { throw writeFailure() }
-            if unsafe stat(path, &namedFile) == 0, openFile.st_dev == namedFile.st_dev, openFile.st_ino == namedFile.st_ino { return file }
+            if unsafe stat(path, &namedFile) == 0, openFile.st_dev == namedFile.st_dev, openFile.st_ino == namedFile.st_ino {
+                return file
+            }
         }
         throw ArchiveError(.unreadable, "archive cannot be written: others go on replacing it")
     }
@@ -87,7 +89,12 @@ extension ArchiveFile {
         var writtenCount = 0
         while writtenCount < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: writtenCount), bytes.count - writtenCount, off_t(offset) + writtenCount)
+                unsafe pwrite(
+                    descriptor,
+                    bytes.baseAddress?.advanced(by: writtenCount),
+                    bytes.count - writtenCount,
+                    off_t(offset) + writtenCount
+                )
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Self.writeFailure() }

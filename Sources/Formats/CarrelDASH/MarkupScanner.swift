@@ -109,7 +109,9 @@ struct MarkupScanner {
                 position += 1
             }
             let end = position
-            while position < tag.upperBound, bytes.u8(at: position) != UInt8(ascii: "\""), bytes.u8(at: position) != UInt8(ascii: "'") {
+            while position < tag.upperBound, bytes.u8(at: position) != UInt8(ascii: "\""),
+                bytes.u8(at: position) != UInt8(ascii: "'")
+            {
                 position += 1
             }
             guard position < tag.upperBound else { break }

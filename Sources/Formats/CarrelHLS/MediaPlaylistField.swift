@@ -84,7 +84,8 @@ enum MediaPlaylistField: CaseIterable {
         case .skipped: if let skipped = playlist.skipped { out.append(line: "#EXT-X-SKIP:\(try skipped.tagAttributes.text())") }
         case .trailingDateRanges:
             for range in playlist.trailingDateRanges { out.append(line: "#EXT-X-DATERANGE:\(try range.attributes.text())") }
-        case .trailingParts: for part in playlist.trailingParts { out.append(line: "#EXT-X-PART:\(try part.tagAttributes.text())") }
+        case .trailingParts:
+            for part in playlist.trailingParts { out.append(line: "#EXT-X-PART:\(try part.tagAttributes.text())") }
         case .preloadHints:
             for hint in playlist.preloadHints { out.append(line: "#EXT-X-PRELOAD-HINT:\(try hint.attributes.text())") }
         case .renditionReports:

@@ -129,7 +129,9 @@ struct MediaPlaylistWriter {
         _ retained: Set<MediaPlaylistField>,
         _ source: MediaPlaylistSource
     ) throws(PlaylistError) {
-        for field in fields where !retained.contains(field) && settled.insert(field).inserted { try field.write(playlist, to: &out) }
+        for field in fields where !retained.contains(field) && settled.insert(field).inserted {
+            try field.write(playlist, to: &out)
+        }
     }
 
     private mutating func write(_ segment: MediaSegment, after last: MediaSegment?) throws(PlaylistError) {
@@ -178,7 +180,9 @@ struct MediaPlaylistWriter {
         let changedFields = MediaSegmentField.allCases.filter { field in original.map { !field.isEqual($0, segment) } ?? true }
         let stored = passage.text.bytes
         let bytes = stored.rawSpan
-        if changedFields.isEmpty, isHome, !hasTagsOfPlaylist(passage) { return out.append(lines: passage.range, of: passage.text) }
+        if changedFields.isEmpty, isHome, !hasTagsOfPlaylist(passage) {
+            return out.append(lines: passage.range, of: passage.text)
+        }
         var writtenFields: Set<MediaSegmentField> = []
         var lines: Set<MediaSegmentField> = []
         var next = passage.range.lowerBound
@@ -205,7 +209,8 @@ struct MediaPlaylistWriter {
             }
             if field == .duration || field == .uri {
                 // fields without a line are inserted before this one
-                for missing in changedFields where !lines.contains(missing) && missing != .uri && writtenFields.insert(missing).inserted {
+                for missing in changedFields
+                where !lines.contains(missing) && missing != .uri && writtenFields.insert(missing).inserted {
                     guard missing != .byteRange || field == .uri || !lines.contains(.duration) else {
                         writtenFields.remove(missing)
                         continue
@@ -218,7 +223,9 @@ struct MediaPlaylistWriter {
                 continue
             }
             let whole = field == .initialization ? .keys : field
-            if writtenFields.insert(whole).inserted { try whole.write(segment, after: before, version: playlist.version, to: &out) }
+            if writtenFields.insert(whole).inserted {
+                try whole.write(segment, after: before, version: playlist.version, to: &out)
+            }
         }
     }
 

@@ -82,7 +82,8 @@ struct MultivariantPlaylistWriter {
         func line(_ tag: String, _ list: AttributeList) throws(PlaylistError) -> [UInt8] {
             Array("#EXT-X-\(tag):\(try list.text())\n".utf8)
         }
-        func isKnown<T: Hashable>(_ value: T, _ list: [T]?, _ passage: PlaylistPassage?, _ passageOf: (T) -> PlaylistPassage?) -> Bool
+        func isKnown<T: Hashable>(_ value: T, _ list: [T]?, _ passage: PlaylistPassage?, _ passageOf: (T) -> PlaylistPassage?)
+            -> Bool
         {
             // the list is in the order of its lines
             guard let passage, let list else { return false }
@@ -205,7 +206,12 @@ struct MultivariantPlaylistWriter {
     }
 
     /// Writes the entry of some lines, if it is still in its list.
-    private mutating func write(_ entry: Entry?, at range: Range<Int>, _ readOffsets: Set<Int>, _ source: MultivariantPlaylistSource) {
+    private mutating func write(
+        _ entry: Entry?,
+        at range: Range<Int>,
+        _ readOffsets: Set<Int>,
+        _ source: MultivariantPlaylistSource
+    ) {
         if let entry {
             append([entry], source)
         } else if !readOffsets.contains(range.lowerBound) {

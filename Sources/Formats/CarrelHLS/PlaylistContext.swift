@@ -64,7 +64,8 @@ struct PlaylistContext {
         var position = 0
         while position &+ 32 <= bytes.byteCount {
             let suspect =
-                suspect(bytes.u64le(at: position)) | suspect(bytes.u64le(at: position &+ 8)) | suspect(bytes.u64le(at: position &+ 16))
+                suspect(bytes.u64le(at: position)) | suspect(bytes.u64le(at: position &+ 8))
+                | suspect(bytes.u64le(at: position &+ 16))
                 | suspect(bytes.u64le(at: position &+ 24))
             if suspect & 0x8080_8080_8080_8080 != 0 {
                 for at in position..<position &+ 32 where !isPlain(bytes.u8(at: at)) { return false }

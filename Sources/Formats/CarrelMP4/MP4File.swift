@@ -170,7 +170,9 @@ package struct MP4File {
         if let track = tracks.first(where: { ids.contains($0.id) && ["text", "sbtl"].contains($0.kind) }) {
             // a damaged chapter track is no reason to refuse the book
             let trackChapters = (try? ChapterTrack.read(track, samples(of: track, allowsTruncation: true), reader)) ?? []
-            if trackChapters.count >= nero.count, trackChapters.contains(where: { !$0.title.isEmpty }) || nero.isEmpty { chapters = trackChapters }
+            if trackChapters.count >= nero.count, trackChapters.contains(where: { !$0.title.isEmpty }) || nero.isEmpty {
+                chapters = trackChapters
+            }
         }
         chapters.sort { $0.start < $1.start }
         tags.chapters = chapters

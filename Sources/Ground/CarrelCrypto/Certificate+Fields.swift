@@ -91,7 +91,8 @@ extension Certificate {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
         defer { unsafe ASN1_OBJECT_free(object) }
         let index = unsafe X509_get_ext_by_OBJ(certificate, object, -1)
-        guard index >= 0, let entry = unsafe X509_get_ext(certificate, index), let data = unsafe X509_EXTENSION_get_data(entry) else {
+        guard index >= 0, let entry = unsafe X509_get_ext(certificate, index), let data = unsafe X509_EXTENSION_get_data(entry)
+        else {
             return nil
         }
         let count = Int(unsafe ASN1_STRING_length(data))

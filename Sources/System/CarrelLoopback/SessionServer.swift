@@ -115,7 +115,9 @@ package final class SessionServer: Sendable {
         settings.maximumConnections = configuration.connectionLimit
         let httpServer = HTTPServer(configuration: settings, router: router()) { [self] in end($0.id) }
         let addresses = try httpServer.start()
-        for case .tcp(let address, let port, _) in addresses { state.withLock { $0.endpoint = Endpoint(address: address, port: port) } }
+        for case .tcp(let address, let port, _) in addresses {
+            state.withLock { $0.endpoint = Endpoint(address: address, port: port) }
+        }
         server.withLock { $0 = httpServer }
         return addresses[0].description
     }

@@ -241,7 +241,9 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         // One that `body` ended with an error stays open until the transaction ends, and so keeps its name.
         cursors += 1
         let name = "each\(cursors)"
-        let parameters = try failTransactionOnError { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        let parameters = try failTransactionOnError { () throws(StoreError) in
+            try PostgresParameters(values, types: statement.parameters)
+        }
         _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(text)", parameters, prepared: false)
         while true {
             let part = try execute("FETCH 256 FROM \(name)", PostgresParameters([], types: []), prepared: false)
@@ -295,7 +297,9 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     }
 
     private func send(_ statement: Prepared, _ values: [SQLValue]) throws(StoreError) -> PostgresResult {
-        let parameters = try failTransactionOnError { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        let parameters = try failTransactionOnError { () throws(StoreError) in
+            try PostgresParameters(values, types: statement.parameters)
+        }
         return try execute(statement.name, parameters, prepared: true)
     }
 
@@ -380,7 +384,11 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         while unsafe !isAbandoned && PQisBusy(handle) == 1 {
             let pendingCount = unsafe PQflush(handle)
             if pendingCount < 0 { break }  // the library reports the error
-            var request = unsafe pollfd(fd: PQsocket(handle), events: Int16(pendingCount > 0 ? POLLIN | POLLOUT : POLLIN), revents: 0)
+            var request = unsafe pollfd(
+                fd: PQsocket(handle),
+                events: Int16(pendingCount > 0 ? POLLIN | POLLOUT : POLLIN),
+                revents: 0
+            )
             let start = began ?? .now
             began = start
             let count = unsafe poll(&request, 1, Self.tick)

@@ -70,7 +70,12 @@ package final class FFmpegInput {
         }
         // several files share one clock, but ffmpeg shifts each file's times to 0 by default
         let clock = paths.count > 1 ? ["-copyts"] : []
-        try runConfined("ffmpeg", ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output, within: limit, body)
+        try runConfined(
+            "ffmpeg",
+            ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output,
+            within: limit,
+            body
+        )
     }
 
     private func runConfined(

@@ -137,7 +137,8 @@ final class TPMVault: BlockingVault {
     /// One operation of this process at a time for each TPM: a TPM without a resource manager has room for one or two.
     private static let turns = Locked<[String: Locked<Void>]>([:])
 
-    private func withConnection<Value: Sendable>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value {
+    private func withConnection<Value: Sendable>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value
+    {
         try Self.withConnection(tcti, auth, work)
     }
 

@@ -121,7 +121,9 @@ struct PageHead {
                 }
             }
             let key = String(decoding: name, as: UTF8.self).lowercased()
-            if values[key] == nil { values[key] = HTMLEntities.decoded(String(decoding: value, as: UTF8.self), isAttribute: true) }
+            if values[key] == nil {
+                values[key] = HTMLEntities.decoded(String(decoding: value, as: UTF8.self), isAttribute: true)
+            }
         }
         return values
     }

@@ -208,7 +208,12 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         var writtenCount = 0
         while writtenCount < part.count {
             let remainder = unsafe UnsafeRawBufferPointer(rebasing: part[writtenCount...])
-            let count = unsafe pwrite(descriptor, remainder.baseAddress, remainder.count, off_t(offset + receivedCount) + off_t(writtenCount))
+            let count = unsafe pwrite(
+                descriptor,
+                remainder.baseAddress,
+                remainder.count,
+                off_t(offset + receivedCount) + off_t(writtenCount)
+            )
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 let reason = unsafe String(cString: strerror(errno))
@@ -224,7 +229,9 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     /// The error for a result of libcurl.
     func outcome(of result: CURLcode) -> Result<Void, HTTPClientError> {
         if let error { return .failure(error) }
-        if upload.hasFailed { return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said")) }
+        if upload.hasFailed {
+            return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said"))
+        }
         if result == CURLE_OK || isCutShort {
             guard head.isComplete else { return .failure(HTTPClientError(.head, "the response has no head")) }
             return .success(())

@@ -35,7 +35,9 @@ final class ConnectionRegistry: Sendable {
             }
             let isMeasured = if case .network(_, _) = connection.peer { rate > 0 } else { false }
             var gained = acknowledged == progress ? 0 : limit
-            if isMeasured, acknowledged >= progress { gained = Int64(clamping: min(acknowledged - progress, 1 << 40)) * 1000 / rate }
+            if isMeasured, acknowledged >= progress {
+                gained = Int64(clamping: min(acknowledged - progress, 1 << 40)) * 1000 / rate
+            }
             patience = min(limit, patience - (now - progressAt) + gained)
             return patience <= 0
         }

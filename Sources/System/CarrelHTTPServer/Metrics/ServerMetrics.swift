@@ -16,7 +16,10 @@ final class ServerMetrics: Sendable {
 
     init(_ registry: MetricsRegistry) {
         self.registry = registry
-        refusedConnections = registry.counter("carrel_http_connections_refused_total", "Connections closed because there were too many.")
+        refusedConnections = registry.counter(
+            "carrel_http_connections_refused_total",
+            "Connections closed because there were too many."
+        )
         cutConnections = registry.counter("carrel_http_connections_cut_total", "Connections cut at a deadline.")
         refusedBodies = registry.counter(
             "carrel_http_bodies_refused_total",

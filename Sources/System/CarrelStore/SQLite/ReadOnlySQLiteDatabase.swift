@@ -130,7 +130,8 @@ package final class ReadOnlySQLiteDatabase: Database {
             guard unsafe stat(path, &state) == 0 else { return [] }
             let (modification, statusChange) = (state.st_mtim, state.st_ctim)
             return [
-                Int(state.st_size), Int(bitPattern: UInt(state.st_ino)), modification.tv_sec, modification.tv_nsec, statusChange.tv_sec,
+                Int(state.st_size), Int(bitPattern: UInt(state.st_ino)), modification.tv_sec, modification.tv_nsec,
+                statusChange.tv_sec,
                 statusChange.tv_nsec,
             ]
         }

@@ -60,7 +60,9 @@ package struct VaultFile: Sendable {
                 recommendation: "update Carrel"
             )
         }
-        guard let text = file["kind"]?.string, let fileKind = VaultKind(rawValue: text) else { throw Self.damaged("it has no kind") }
+        guard let text = file["kind"]?.string, let fileKind = VaultKind(rawValue: text) else {
+            throw Self.damaged("it has no kind")
+        }
         guard fileKind == kind else {
             throw VaultError(.absent, "the folder has a vault of the kind '\(fileKind.rawValue)', not '\(kind.rawValue)'")
         }
