@@ -21,7 +21,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelLicensing", "CarrelEntitlementSources", "CarrelSignOn",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
+    "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
     "CarrelServer",
 ]
@@ -283,10 +284,16 @@ let serverTargets: [Target] = [
         over: "Home WebAPI Audit Throttling Accounts",
         "Bytes Crypto HTTP JOSE JSON Rights Store Threads Vault"
     ),
-    // tokens, licenses, content keys
+    // keys of content
+    server(
+        "ContentKeys",
+        over: "Home WebAPI Audit Accounts Catalog Authority",
+        "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
+    ),
+    // tokens, licenses
     server(
         "Licensing",
-        over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority",
+        over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority ContentKeys",
         "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
     ),
     // other systems and app stores as sources
@@ -342,8 +349,8 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority Licensing EntitlementSources SignOn "
-            + "Streaming Listening EditionDelivery Feeds Administration Website",
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys Licensing "
+            + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
 ]
@@ -493,7 +500,7 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),

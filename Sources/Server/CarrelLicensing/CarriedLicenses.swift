@@ -3,7 +3,7 @@
 import CarrelHome
 import CarrelStore
 
-/// Licenses, redemptions, and keys of content and of portals, which a restore carries over.
+/// Licenses, redemptions, and keys of portals, which a restore carries over.
 enum CarriedLicenses {
     static let licensePage = SQL("SELECT * FROM licenses WHERE id > $1 ORDER BY id LIMIT $2")
     static let ownLicense = SQL("SELECT * FROM licenses WHERE id = $1")
@@ -26,24 +26,17 @@ enum CarriedLicenses {
             content_id = excluded.content_id, cookie = excluded.cookie, expires_at = excluded.expires_at, ended_by = excluded.ended_by
         """
     )
-    static let contentKeyPage = SQL("SELECT * FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2")
-    static let ownContentKey = SQL("SELECT * FROM content_keys WHERE kid = $1")
-    static let revokedContentKeys = SQL(
-        "SELECT kid FROM content_keys WHERE kid IN (SELECT id FROM revoked_rights WHERE kind = 'kid') ORDER BY kid"
-    )
-    static let mergeContentKey = SQL("INSERT INTO content_keys VALUES ($1, $2, $3, $4, $5)")
     static let communicationKeyPage = SQL("SELECT * FROM communication_keys WHERE id > $1 ORDER BY id LIMIT $2")
     static let ownCommunicationKey = SQL("SELECT * FROM communication_keys WHERE id = $1")
     static let mergeCommunicationKey = SQL("INSERT INTO communication_keys VALUES ($1, $2, $3, $4, $5)")
     static let communicationKeyIDs = SQL("SELECT id FROM communication_keys ORDER BY id")
 
     static let statements = [
-        licensePage, ownLicense, mergeLicense, redemptionPage, ownRedemption, mergeRedemption, contentKeyPage, ownContentKey,
-        revokedContentKeys,
-        mergeContentKey, communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
+        licensePage, ownLicense, mergeLicense, redemptionPage, ownRedemption, mergeRedemption,
+        communicationKeyPage, ownCommunicationKey, mergeCommunicationKey, communicationKeyIDs,
     ]
 
-    static let tables = [licenses, redemptions, contentKeys, communicationKeys]
+    static let tables = [licenses, redemptions, communicationKeys]
 
     private static let licenses = CarriedTable(
         "licenses",
@@ -62,19 +55,6 @@ enum CarriedLicenses {
         start: ["", ""],
         columns: 9
     ) { _, _ in ["redemptions"] }
-
-    /// A key that was removed after the backup comes back, unless its id was revoked.
-    private static let contentKeys = CarriedTable(
-        "content_keys",
-        page: contentKeyPage,
-        own: ownContentKey,
-        merge: mergeContentKey,
-        start: [""],
-        columns: 5,
-        removal: (revokedContentKeys, ContentKeyStore.remove),
-        names: { _, _ in ["contentKeys"] },
-        adapt: { row, own, _ in own == nil ? row : nil }
-    )
 
     /// A key that was removed after the backup may have leaked: it stays removed.
     private static let communicationKeys = CarriedTable(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON

@@ -5,6 +5,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

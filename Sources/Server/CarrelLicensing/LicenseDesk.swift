@@ -3,6 +3,7 @@
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

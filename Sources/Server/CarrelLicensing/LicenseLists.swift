@@ -2,9 +2,10 @@
 
 import CarrelAudit
 import CarrelBytes
+import CarrelRights
 import CarrelStore
 
-/// The SQL of what readers and staff see of licenses.
+/// The SQL of what readers and staff see of licenses, and of what uses a key.
 enum LicenseLists {
     static let ofSubject = SQL(
         """
@@ -26,7 +27,22 @@ enum LicenseLists {
         """
     )
 
-    static let statements = [ofSubject, redemptionsOfPlayer, redemptionsOfLicense]
+    /// Reads all licenses: for a rare action of staff, outside a write transaction.
+    static let liveWithKey = SQL(
+        """
+        SELECT COUNT(*) FROM (
+            SELECT 1 FROM licenses WHERE ended_at IS NULL AND (until IS NULL OR until > $1) AND (lease_until IS NULL OR lease_until > $1)
+                AND kids LIKE $2 LIMIT $3) AS counted
+        """
+    )
+
+    static let statements = [ofSubject, redemptionsOfPlayer, redemptionsOfLicense, liveWithKey]
+
+    /// The number of licenses that have a key and can be used, `limit` at most.
+    static func live(with key: KeyID, at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        let values: [SQLValue] = [.instant(now), .text("%\(key.hex)%"), .integer(Int64(limit))]
+        return Int(try transaction.row(liveWithKey, values)?.integer(0) ?? 0)
+    }
 
     /// The licenses of an account, the oldest first.
     static func licenses(

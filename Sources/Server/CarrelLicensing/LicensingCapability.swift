@@ -4,6 +4,7 @@ package import CarrelAccounts
 package import CarrelAudit
 package import CarrelAuthority
 import CarrelBytes
+package import CarrelContentKeys
 package import CarrelHTTP
 package import CarrelHome
 import CarrelMetrics
@@ -19,6 +20,7 @@ package struct LicensingCapability: Capability {
     /// The place where streams' tokens are redeemed.
     package let rightsLocation: RightsLocation
     private let accounts: AccountsCapability
+    private let keys: ContentKeys
     private let audit: Audit
     private let context: ServiceContext
     private let settings: Settings
@@ -48,6 +50,7 @@ package struct LicensingCapability: Capability {
         _ accounts: AccountsCapability,
         _ orders: OrdersCapability,
         _ authority: AuthorityCapability,
+        _ contentKeys: ContentKeysCapability,
         leases: Leases,
         audit: Audit
     ) async throws {
@@ -70,23 +73,24 @@ package struct LicensingCapability: Capability {
         limiter = TokenBucketLimiter(perMinute: Self.networkLimit)
         rightsLocation = RightsLocation(publicURL: settings.publicURL, listener: settings.rightsListener)
         self.accounts = accounts
+        keys = contentKeys.keys
         self.audit = audit
         self.context = context
         self.settings = settings
         accounts.lifecycle.join(LicenseEndings())
         authority.players.onEnd { try LicenseEndings.end($0, $1, at: $2, in: $3) }
+        keys.count { try LicenseLists.live(with: $0, at: $1, limit: $2, in: $3) }
         leases.count(LicenseStreams(database: context.database, countsOrders: settings.licenses.countsOrders))
         orders.orders.onEnd { try LicenseStore.endAll(ofOrder: $0, byStaff: $1, at: $2, in: $3) }
     }
 
     package static let tables: [String: PersonalData.Treatment] = [
-        "content_keys": .nothing("keys of content"),
         "communication_keys": .nothing("keys that portals sign messages with"),
         "licenses": .deleted(exportedAs: "licenses"),
         "redemptions": .nothing("random ids of players and tokens; a portal should not put a name into a cookie"),
     ]
     package static let statements =
-        LicenseStore.statements + LicenseLists.statements + ContentKeyStore.statements + CarriedLicenses.statements
+        LicenseStore.statements + LicenseLists.statements + CarriedLicenses.statements
     package static let carriedTables = CarriedLicenses.tables
 
     package func addRoutes(to router: inout Router) {
@@ -98,7 +102,6 @@ package struct LicensingCapability: Capability {
             callers: accounts.callers,
             clock: context.clock
         ).add(to: &router)
-        let keys = ContentKeys(database: context.database, clock: context.clock, master: context.master)
         LicensingRoutes(
             licenses: licenses,
             tokens: tokens,
@@ -115,7 +118,6 @@ package struct LicensingCapability: Capability {
                 [("call", "token"), ("method", "GET")]
             )
         ).add(to: &router)
-        ContentKeyRoutes(keys: keys, callers: accounts.callers).add(to: &router)
         LicenseListRoutes(
             licenses: licenses,
             database: context.database,
@@ -157,10 +159,6 @@ package struct LicensingCapability: Capability {
 
     package var wrappedKeys: [WrappedKeys] {
         [
-            WrappedKeys(
-                notUnder: { try LicenseStore.wrapped(ContentKeyStore.notUnder, notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try LicenseStore.rewrap(ContentKeyStore.rewrap, $0, $1, in: $2) }
-            ),
             WrappedKeys(
                 notUnder: { try LicenseStore.wrapped(LicenseStore.communicationKeysNotUnder, notUnder: $0, limit: $1, in: $2) },
                 rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapCommunicationKey, $0, $1, in: $2) }

@@ -3,6 +3,7 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

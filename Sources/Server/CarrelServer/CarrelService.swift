@@ -6,6 +6,7 @@ package import CarrelAudit
 package import CarrelAuthority
 package import CarrelBytes
 package import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 package import CarrelEditionDelivery
 package import CarrelEntitlementSources
@@ -132,6 +133,7 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, players, accounts) {
             try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
+        let contentKeys = ContentKeysCapability(context, accounts)
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -142,6 +144,7 @@ package final class CarrelService: Sendable {
             accounts,
             orders,
             authority,
+            contentKeys,
             leases: leases,
             audit: audit.audit
         )
@@ -176,8 +179,9 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, licensing, sources, signOn, streaming, listening, delivery,
-            feeds,
+            audit, accounts, catalog, orders, entitlements, authority, contentKeys, licensing, sources, signOn, streaming,
+            listening,
+            delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -237,7 +241,8 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
+        AuthorityCapability.self, ContentKeysCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
+        SignOnCapability.self,
         StreamingCapability.self,
         ListeningCapability.self,
         EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,

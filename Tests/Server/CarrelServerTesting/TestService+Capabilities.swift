@@ -5,6 +5,7 @@ import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelCatalog
+import CarrelContentKeys
 import CarrelEditionDelivery
 import CarrelEntitlementSources
 import CarrelEntitlements
@@ -38,7 +39,8 @@ extension TestService {
         package static let orders = over(.catalog, OrdersCapability.self)
         package static let entitlements = over(.catalog, EntitlementsCapability.self)
         package static let authority = over(.accounts, AuthorityCapability.self)
-        package static let licensing = over([.orders, .authority], LicensingCapability.self)
+        package static let contentKeys = over([.catalog, .authority], ContentKeysCapability.self)
+        package static let licensing = over([.orders, .contentKeys], LicensingCapability.self)
         package static let entitlementSources = over(.entitlements, EntitlementSourcesCapability.self)
         package static let signOn = over(.entitlements, SignOnCapability.self)
         package static let streaming = over(.orders, StreamingCapability.self)

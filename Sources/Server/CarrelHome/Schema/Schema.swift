@@ -10,7 +10,7 @@ package enum Schema {
         first, subscriptions, editions, ownPages, staff, revocations, identities, upstream, guarding, receipts, holdings,
         auditIndexes, deviceNames, orderISBNs, auditPages, clientNumbers, provenIdentities, installation,
         editionSearch, throttleKinds, masterKeys, contents, auditMarks, editionSearchTimes, players, licenses, titleLicenses,
-        linkCodes, rightsBounds, licenseEnds, keyOwners, guests, sparseIndexes,
+        linkCodes, rightsBounds, licenseEnds, keyOwners, guests, sparseIndexes, contentKeyUses,
     ]
 
     private static let first = Migration(

@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
-import CarrelAudit
+package import CarrelAudit
 import CarrelAuthority
-import CarrelBytes
+package import CarrelBytes
 import CarrelCatalog
-import CarrelCrypto
+package import CarrelCrypto
 import CarrelHome
-import CarrelRights
-import CarrelStore
+package import CarrelRights
+package import CarrelStore
 import CarrelThreads
-import CarrelTokens
+package import CarrelTokens
 
 /// The key store: keys of content for which tokens bring none. A license has a copy of its keys.
-struct ContentKeys: Sendable {
+package struct ContentKeys: Sendable {
     let database: any Database
     let clock: any WallClock
     let master: MasterKeyring.Shared
     /// The ids of the keys of all titles, computed at most once a minute.
     private let titles = SnapshotCache<Int, Set<KeyID>>(limit: 1, life: .seconds(60))
+    private let counters = Locked<[UseCounter]>([])
+
+    /// Counts the live uses of a key, `limit` at most.
+    package typealias UseCounter = @Sendable (_ id: KeyID, _ now: Instant, _ limit: Int, any Transaction) throws -> Int
+
+    /// Adds a counter of uses: a key in use is removed by force only.
+    package func count(_ counter: @escaping UseCounter) {
+        counters.withLock { $0.append(counter) }
+    }
 
     init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
         (self.database, self.clock, self.master) = (database, clock, master)
@@ -36,7 +45,7 @@ struct ContentKeys: Sendable {
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or the id was revoked; `request.forbidden` for
     ///   the key of a title with an owner; `request.not-found` for an unknown owner.
-    func add(_ id: KeyID, _ key: Secret, owner: String?, by actor: AuditActor) async throws {
+    package func add(_ id: KeyID, _ key: Secret, owner: String?, by actor: AuditActor) async throws {
         let now = clock.now
         if let owner { try await requirePortal(owner, id) }
         let wrapped = try master.current.wrap(key)
@@ -49,7 +58,7 @@ struct ContentKeys: Sendable {
                     conflictingID: id.hex
                 )
             }
-            if try ContentKeyStore.insert(id, wrapped, owner: owner, at: now, in: transaction) {
+            if try ContentKeyStore.insert(id, wrapped, owner: owner, content: nil, at: now, in: transaction) {
                 try AuditStore.append(
                     actor.entry("content-key.add", on: id.hex, at: now, reason: owner.map { "owner \($0)" } ?? ""),
                     in: transaction
@@ -84,7 +93,7 @@ struct ContentKeys: Sendable {
     /// Refuses contents whose key neither the request nor the key store has, or whose key id is revoked.
     ///
     /// - Throws: ``TokenRefusal`` −4019.
-    func requireKeys(of contents: [BusinessRules.Content], for portal: String) async throws {
+    package func requireKeys(of contents: [BusinessRules.Content], for portal: String) async throws {
         guard !contents.isEmpty else { return }
         let areThere = try await database.read { transaction in
             try contents.allSatisfy { content in
@@ -97,7 +106,7 @@ struct ContentKeys: Sendable {
     }
 
     /// Keys in the order of their ids.
-    func list(after id: KeyID?, limit: Int) async throws -> [ContentKeyStore.Listed] {
+    package func list(after id: KeyID?, limit: Int) async throws -> [ContentKeyStore.Listed] {
         try await database.read { try ContentKeyStore.list(after: id, limit: limit, in: $0) }
     }
 
@@ -110,14 +119,15 @@ struct ContentKeys: Sendable {
     ///   - isRevoked: whether devices stop using licenses with the key: its id is in the next list of revocations, permanently.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.not-found` without such a key; `request.conflict` while live licenses have it.
-    func remove(_ id: KeyID, isForced: Bool, isRevoked: Bool = false, by actor: AuditActor) async throws {
+    package func remove(_ id: KeyID, isForced: Bool, isRevoked: Bool = false, by actor: AuditActor) async throws {
         let now = clock.now
         if !isForced {
             let count = try await database.read { transaction in
                 guard try isRevoked || ContentKeyStore.key(id, of: .all, in: transaction) != nil else { throw Self.unknown }
-                return try ContentKeyStore.liveLicenses(of: id, at: now, limit: Self.countLimit, in: transaction)
+                return try counters.withLock(\.self).reduce(0) { try $0 + $1(id, now, Self.countLimit, transaction) }
             }
-            let number = count == Self.countLimit ? "\(count) or more licenses" : count == 1 ? "1 license" : "\(count) licenses"
+            let number =
+                count >= Self.countLimit ? "\(Self.countLimit) or more licenses" : count == 1 ? "1 license" : "\(count) licenses"
             guard count == 0 else {
                 throw ServerError(
                     .conflict,

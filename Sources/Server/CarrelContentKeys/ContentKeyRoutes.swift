@@ -24,6 +24,7 @@ struct ContentKeyRoutes: Sendable {
                 JSON.object([
                     "kid": .string(key.id.hex), "createdAt": .string(key.addedAt.description),
                     "owner": key.owner.map { .string($0) } ?? .null,
+                    "content": key.content.map { .string($0) } ?? .null, "clearKey": .bool(key.allowsClearKey),
                 ])
             }
             var answer: JSONObject = ["keys": .array(list)]

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import CarrelBytes
+package import CarrelHome
+package import CarrelRights
+package import CarrelStore
+
+/// The SQL of content keys that do not belong to orders.
+package enum ContentKeyStore {
+    static let key = SQL("SELECT master_version, wrapped, owner FROM content_keys WHERE kid = $1")
+    static let insert = SQL(
+        """
+        INSERT INTO content_keys (kid, created_at, master_version, wrapped, owner, content) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (kid) DO NOTHING
+        """
+    )
+    static let page = SQL(
+        "SELECT kid, created_at, owner, content, clear_key FROM content_keys WHERE kid > $1 ORDER BY kid LIMIT $2"
+    )
+    static let remove = SQL("DELETE FROM content_keys WHERE kid = $1")
+    static let notUnder = SQL(
+        "SELECT kid, master_version, wrapped FROM content_keys WHERE master_version <> $1 ORDER BY kid LIMIT $2"
+    )
+    static let replace = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
+
+    static let statements = [key, insert, page, remove, notUnder, replace]
+
+    /// The keys of the store that a grant may name.
+    package enum Reach: Sendable {
+        /// Keys without an owner.
+        case unowned
+        /// The keys of one portal, and keys without an owner.
+        case portal(String)
+        /// All keys, for grants of the operator.
+        case all
+
+        /// The keys that a token of an issuer may name.
+        package static func issuer(_ issuer: String?) -> Reach { issuer.map { .portal($0) } ?? .all }
+
+        fileprivate func includes(_ owner: String?) -> Bool {
+            switch self {
+            case .unowned: owner == nil
+            case .portal(let id): owner == nil || owner == id
+            case .all: true
+            }
+        }
+    }
+
+    /// A key as lists have it.
+    package struct Listed: Sendable {
+        package let id: KeyID
+        package let addedAt: Instant
+        /// The id of the back-office key that may name it; nil for every portal.
+        package let owner: String?
+        /// The content id that the key was created or imported for; nil for a key that was added by its id.
+        package let content: String?
+        /// Whether ClearKey may serve it.
+        package let allowsClearKey: Bool
+    }
+
+    /// A key; nil without one within the reach.
+    package static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
+        guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)) else { return nil }
+        return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
+    }
+
+    /// Adds a key unless its id exists. Whether it was added.
+    static func insert(
+        _ id: KeyID,
+        _ key: MasterKeyring.Wrapped,
+        owner: String?,
+        content: String?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(id.hex), .instant(now), .integer(key.masterVersion), .blob(key.bytes), SQLValue(owner),
+            SQLValue(content),
+        ]
+        return try transaction.run(insert, values) > 0
+    }
+
+    /// Keys without their bytes, in the order of the ids.
+    static func list(after id: KeyID?, limit: Int, in transaction: any Transaction) throws -> [Listed] {
+        try transaction.rows(page, [.text(id?.hex ?? ""), .integer(Int64(limit))]).compactMap { row in
+            guard let id = KeyID(hex: try row.text(0)) else { return nil }
+            return Listed(
+                id: id,
+                addedAt: try row.instant(1),
+                owner: try row.textIfPresent(2),
+                content: try row.textIfPresent(3),
+                allowsClearKey: try row.integer(4) != 0
+            )
+        }
+    }
+
+    /// Removes a key; returns whether it existed.
+    static func remove(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(remove, [.text(id.hex)]) > 0
+    }
+
+    /// Keys under another version of the master key, in the order of their ids.
+    static func keys(
+        notUnder version: Int64,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
+        try transaction.rows(notUnder, [.integer(version), .integer(Int64(limit))]).map {
+            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
+        }
+    }
+
+    /// Replaces a wrapped key.
+    static func rewrap(_ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
+        try transaction.run(replace, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
+    }
+}
