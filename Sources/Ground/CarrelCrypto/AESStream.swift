@@ -154,12 +154,12 @@ struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one ow
     }
 
     func spread(to: UnsafeMutableRawPointer, first: Int, count: Int, _ crypt: Int, _ turn: Int) {
-        var done = 0
+        var blockOffset = 0
         var at = first
-        while done < count {
-            let run = min(crypt, count - done)
-            unsafe (to + at * 16).copyMemory(from: start + done * 16, byteCount: run * 16)
-            done += run
+        while blockOffset < count {
+            let run = min(crypt, count - blockOffset)
+            unsafe (to + at * 16).copyMemory(from: start + blockOffset * 16, byteCount: run * 16)
+            blockOffset += run
             at += turn
         }
     }
@@ -180,9 +180,9 @@ extension CipherContext {
         var remaining = count
         while remaining > 0 {
             let step = min(remaining, 1 << 30)  // the library counts in 32 bits
-            var written: CInt = 0
-            let status = unsafe EVP_CipherUpdate(context, at, &written, at, CInt(step))
-            precondition(status == 1 && Int(written) == step, "the cipher failed")
+            var writtenCount: CInt = 0
+            let status = unsafe EVP_CipherUpdate(context, at, &writtenCount, at, CInt(step))
+            precondition(status == 1 && Int(writtenCount) == step, "the cipher failed")
             unsafe at += step
             remaining -= step
         }

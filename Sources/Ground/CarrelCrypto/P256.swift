@@ -83,13 +83,13 @@ package enum P256 {
             guard scalar.count == byteCount, let document = P256.document(scalar) else {
                 throw CryptoError(.key, "a private key on P-256 has 32 bytes")
             }
-            let read = unsafe document.withBytes { bytes -> OpaquePointer? in
+            let handle = unsafe document.withBytes { bytes -> OpaquePointer? in
                 unsafe bytes.withUnsafeBytes { bytes in
                     var cursor = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
                     return unsafe d2i_AutoPrivateKey(nil, &cursor, bytes.count)
                 }
             }
-            guard let key = unsafe read else { throw CryptoError(.key, "the private key cannot be read") }
+            guard let key = unsafe handle else { throw CryptoError(.key, "the private key cannot be read") }
             do throws(CryptoError) {
                 guard unsafe P256.isValid(key) else { throw CryptoError(.key, "the private key is not on the curve P-256") }
                 publicKey = try unsafe P256.publicKey(of: key)
@@ -173,10 +173,16 @@ package enum P256 {
 
     private static func publicKey(of key: OpaquePointer) throws(CryptoError) -> PublicKey {
         let count = 1 + 2 * byteCount
-        var written = 0
+        var writtenCount = 0
         let point = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let status = unsafe EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, count, &written)
-            filled = status == 1 ? min(written, count) : 0
+            let status = unsafe EVP_PKEY_get_octet_string_param(
+                key,
+                OSSL_PKEY_PARAM_PUB_KEY,
+                buffer.baseAddress,
+                count,
+                &writtenCount
+            )
+            filled = status == 1 ? min(writtenCount, count) : 0
         }
         guard point.count == count, point[0] == 0x04 else { throw CryptoError(.key, "the key cannot be written") }
         return try PublicKey(x: Array(point[1...byteCount]), y: Array(point[(1 + byteCount)...]))

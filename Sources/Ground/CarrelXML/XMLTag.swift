@@ -75,8 +75,8 @@ package struct XMLTag: ~Copyable {
     private static func digits(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard 1...18 ~= bytes.count else { return nil }
         var number: Int64 = 0
-        for place in 0..<bytes.count {
-            let digit = unsafe bytes[place] &- UInt8(ascii: "0")
+        for index in 0..<bytes.count {
+            let digit = unsafe bytes[index] &- UInt8(ascii: "0")
             guard digit < 10 else { return nil }
             number = number &* 10 &+ Int64(digit)
         }

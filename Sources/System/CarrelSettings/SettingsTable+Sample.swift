@@ -22,7 +22,7 @@ extension SettingsTable {
             let facts = [setting.choices.isEmpty ? nil : "one of \(setting.choices.joined(separator: ", "))", setting.allowed]
                 .compactMap(\.self)
             lines.append("# \(setting.help)\(facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))")")
-            let values = setting.isSecret ? nil : setting.written(defaults)
+            let values = setting.isSecret ? nil : setting.texts(defaults)
             lines.append("# \(setting.name) = \(values.map { format($0, setting.isList) } ?? "<\(setting.valueName)>")")
         }
         return lines.joined(separator: "\n") + "\n"

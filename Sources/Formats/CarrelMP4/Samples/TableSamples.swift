@@ -187,10 +187,14 @@ struct TableSamples {
         get {
             MP4SamplePosition(
                 sample: UInt32(clamping: sample),
-                durations: .init(index: UInt32(clamping: durationIndex), left: UInt32(clamping: durationLeft), value: duration),
+                durations: .init(
+                    index: UInt32(clamping: durationIndex),
+                    remaining: UInt32(clamping: durationLeft),
+                    value: duration
+                ),
                 compositions: .init(
                     index: UInt32(clamping: compositionIndex),
-                    left: UInt32(clamping: compositionLeft),
+                    remaining: UInt32(clamping: compositionLeft),
                     value: composition
                 ),
                 chunk: UInt32(clamping: chunk),

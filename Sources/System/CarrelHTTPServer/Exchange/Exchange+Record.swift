@@ -8,7 +8,7 @@ extension Exchange {
     func record(wasSent: Bool) {
         let nanoseconds = Monotonic.nanoseconds() - startTime
         let status = reply?.status ?? (request == nil ? .badRequest : .clientClosedRequest)
-        let bytes = method == "HEAD" ? 0 : reply?.sent ?? 0
+        let bytes = method == "HEAD" ? 0 : reply?.sentBytes ?? 0
         let route = match?.route
         worker.requests.record(
             route: route?.pattern,

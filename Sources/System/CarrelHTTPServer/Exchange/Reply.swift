@@ -9,7 +9,7 @@ import Glibc
 final class Reply {
     var status: HTTPStatus { response.status }
     /// Bytes of the body that were made or given to the kernel.
-    var sent = 0
+    var sentBytes = 0
     private unowned let exchange: Exchange
     private var response: HTTPResponse
     private let isHead: Bool
@@ -55,7 +55,7 @@ final class Reply {
             if Token.isValid(name), Token.isValidFieldValue(value) { head += "\(name): \(value)\r\n" }
             return true
         }
-        sent = body.count
+        sentBytes = body.count
         return Array("\(head)\r\n".utf8) + body
     }
 
@@ -115,7 +115,7 @@ final class Reply {
     }
 
     private func make(_ bytes: [UInt8]) -> OpaquePointer? {
-        sent = bytes.count
+        sentBytes = bytes.count
         if bytes.count <= 4096 {
             return unsafe bytes.withUnsafeBytes { bytes in
                 let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
@@ -147,7 +147,7 @@ final class Reply {
         }
         let copy = fcntl(file.fd, F_DUPFD_CLOEXEC, 0)  // libmicrohttpd closes it
         guard copy >= 0 else { return nil }
-        sent = range.count
+        sentBytes = range.count
         let handle = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), copy, UInt64(range.lowerBound))
         if unsafe handle == nil { close(copy) }
         return unsafe handle
@@ -177,7 +177,7 @@ final class Reply {
     }
 
     private func make(_ buffer: WriteBuffers.Buffer, _ length: Int) -> OpaquePointer? {
-        sent = length
+        sentBytes = length
         let context = unsafe Unmanaged.passRetained(buffer).toOpaque()
         let start = unsafe buffer.bytes.baseAddress
         let handle = unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, context)
@@ -272,7 +272,7 @@ final class PulledBody: BodyReader {
             return Self.failure
         }
         let count = unsafe out.finalize(for: buffer)
-        reply.sent += count
+        reply.sentBytes += count
         if count == 0 { return length == nil ? Self.end : Self.failure }
         return count
     }
@@ -285,7 +285,7 @@ final class StreamReader: BodyReader {
     private unowned let exchange: Exchange
     private unowned let reply: Reply
     private var isStarted = false
-    private var sent = 0
+    private var sentBytes = 0
 
     init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
         self.stream = stream
@@ -295,7 +295,7 @@ final class StreamReader: BodyReader {
     }
 
     deinit {
-        stream.close(isWhole: sent == length)
+        stream.close(isWhole: sentBytes == length)
     }
 
     override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -305,8 +305,8 @@ final class StreamReader: BodyReader {
         }
         switch unsafe stream.read(into: buffer) {
         case .bytes(let count):
-            sent += count
-            reply.sent += count
+            sentBytes += count
+            reply.sentBytes += count
             return count
         case .end: return length == nil ? Self.end : Self.failure
         case .failed: return Self.failure
