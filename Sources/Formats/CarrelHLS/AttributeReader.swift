@@ -96,7 +96,7 @@ struct AttributeReader {
     }
 
     private mutating func trim(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
-        let part = bytes.trim(range)
+        let part = bytes.trimmed(range)
         if part != range { blankFound = true }
         return part
     }

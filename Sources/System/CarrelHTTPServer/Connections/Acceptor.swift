@@ -56,7 +56,7 @@ final class Acceptor: Sendable {
                 if case .awaited(let continuation) = progress { return continuation }
                 return nil
             }
-            waiting?.resume()
+            continuation?.resume()
         }
     }
 

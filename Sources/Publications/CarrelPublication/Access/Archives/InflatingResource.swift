@@ -88,7 +88,7 @@ final class InflatingResource: Resource {
             let wanted = min(Int64(Self.outputSize), (isSkipping ? range.lowerBound : range.upperBound) - place.output)
             skipped.removeAll(keepingCapacity: true)
             let before = isSkipping ? 0 : buffer.count
-            let step: (taken: Int, isAtEnd: Bool)
+            let step: (consumed: Int, isAtEnd: Bool)
             do throws(Malformed) {
                 let rest = input.rawSpan.extracting(used..<input.count)
                 step =
@@ -115,7 +115,7 @@ final class InflatingResource: Resource {
         var more: [UInt8] = []
         while true {
             if input.isEmpty { try await packed.read(at..<at + Self.inputSize, into: &input) }
-            let step: (taken: Int, isAtEnd: Bool)
+            let step: (consumed: Int, isAtEnd: Bool)
             do throws(Malformed) {
                 step = try place.inflater.inflate(input.rawSpan, into: &more, atMost: 1)
             } catch { throw damaged }
