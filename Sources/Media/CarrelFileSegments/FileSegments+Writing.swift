@@ -61,7 +61,7 @@ extension FileSegments {
     /// - Parameters:
     ///   - index: the segment.
     ///   - form: the form; `.fragment` needs exactly one track.
-    ///   - wanted: the IDs of the tracks to write; nil for all.
+    ///   - trackIDs: the IDs of the tracks to write; nil for all.
     ///   - sink: gets the bytes in order.
     /// - Throws: `unavailable` if the segment does not exist; `unsupported` if no track fits the form; `wrongKey`, `missingKey`,
     ///   `Malformed`; the errors of the reader and the sink.
