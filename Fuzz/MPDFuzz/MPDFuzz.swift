@@ -26,13 +26,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let again = try? MPD.parse(text.rawSpan) else { fatalError("what was written is not read") }
     if again != mpd { fatalError("it changed") }
     if let references = try? MPDReferences(bytes) {
-        guard let own = try? references.resolved(references.list.map { _ in .failed }), let own = try? MPD.parse(own.rawSpan)
+        guard let own = try? references.resolve(references.list.map { _ in .failed }), let own = try? MPD.parse(own.rawSpan)
         else {
             fatalError("without its references it is not read")
         }
         if !own.links.isEmpty { fatalError("a reference is left") }
         let period = MPDResolution.content(Array("<Period/>".utf8))
-        _ = try? references.resolved(references.list.map { _ in period })
+        _ = try? references.resolve(references.list.map { _ in period })
     }
     return 0
 }

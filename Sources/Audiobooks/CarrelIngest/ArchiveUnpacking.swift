@@ -25,7 +25,7 @@ struct ArchiveUnpacking {
     func unpack(_ archive: Archive, into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
         do {
             let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
-            var done: Int64 = 0
+            var byteCount: Int64 = 0
             for entry in archive.entries where !entry.isDirectory && !entry.isSymbolicLink {
                 try makeFolders(of: entry.name, in: folder)
                 let reader = try archive.open(entry)
@@ -34,8 +34,8 @@ struct ArchiveUnpacking {
                     let chunk = try [UInt8](rawCapacity: 1 << 20) { (out) throws(ArchiveError) in try reader.read(into: &out) }
                     if chunk.isEmpty { break }
                     try file.append(chunk.rawSpan)
-                    done += Int64(chunk.count)
-                    try progress(IngestProgress(phase: .unpacking, done: done, total: total))
+                    byteCount += Int64(chunk.count)
+                    try progress(IngestProgress(phase: .unpacking, done: byteCount, total: total))
                 }
             }
         } catch let error as ArchiveError {
@@ -45,10 +45,10 @@ struct ArchiveUnpacking {
 
     /// Makes the folders of an entry; its name was checked to stay inside.
     private func makeFolders(of name: String, in folder: String) throws(IngestError) {
-        var made = folder
+        var path = folder
         for part in name.split(separator: "/").dropLast() {
-            made += "/\(part)"
-            guard unsafe mkdir(made, 0o700) == 0 || errno == EEXIST else {
+            path += "/\(part)"
+            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
                 throw IngestError(scratch: name)
             }
         }

@@ -28,10 +28,10 @@ package struct IngestWork {
     /// - Returns: the blob and its media type.
     /// - Throws: ``IngestError`` `ingest.malformed` unless browsers show the picture.
     package static func keepCover(_ path: String, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String) {
-        guard let picture = try picture(path), let kept = try keep(picture, in: blobs) else {
+        guard let picture = try picture(path), let cover = try keep(picture, in: blobs) else {
             throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")
         }
-        return kept
+        return cover
     }
 
     /// Stores a cover; returns nil if browsers do not show it.

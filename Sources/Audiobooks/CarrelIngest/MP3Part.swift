@@ -55,14 +55,14 @@ struct MP3Part {
     /// The maximum size of a tag to read: a picture and some text.
     private static let tagLimit: Int64 = 20 << 20
 
-    private static func tags(of file: SourceFile, _ found: [MP3Tag]) throws -> AudioTags {
+    private static func tags(of file: SourceFile, _ mp3Tags: [MP3Tag]) throws -> AudioTags {
         var tags = AudioTags()
-        for tag in found where tag.range.upperBound - tag.range.lowerBound <= tagLimit {
+        for tag in mp3Tags where tag.range.upperBound - tag.range.lowerBound <= tagLimit {
             let bytes = try file.bytes(tag.range)
             switch tag.kind {
-            case .id3v2: if let read = try? ID3.parse(bytes.rawSpan) { tags = tags.filled(from: read) }
-            case .id3v1: if let read = try? ID3.parseV1(bytes.rawSpan) { tags = tags.filled(from: read) }
-            case .ape: if let read = try? APETag.parse(bytes.rawSpan) { tags = tags.filled(from: read) }
+            case .id3v2: if let fileTags = try? ID3.parse(bytes.rawSpan) { tags = tags.filled(from: fileTags) }
+            case .id3v1: if let fileTags = try? ID3.parseV1(bytes.rawSpan) { tags = tags.filled(from: fileTags) }
+            case .ape: if let fileTags = try? APETag.parse(bytes.rawSpan) { tags = tags.filled(from: fileTags) }
             default: continue
             }
         }
@@ -79,18 +79,18 @@ struct MP3Part {
         let missing = summary.missingFrames
         guard summary.isCutOff else { return }
         let usable = Double(summary.sampleCount) / Double(summary.format.sampleRate)
-        let place =
+        let fault =
             summary.truncatedAt.map { "cut off at byte \($0)" }
             ?? "\(missing) of \(summary.declaredFrames ?? 0) frames are missing"
         guard allowTruncated else {
             throw IngestError(
                 .truncated,
                 file.name,
-                "\(place); \(Self.time(usable)) are usable",
+                "\(fault); \(Self.time(usable)) are usable",
                 hint: "--allow-truncated takes what is usable"
             )
         }
-        warnings.append("\(file.name): \(place); took the usable \(Self.time(usable))")
+        warnings.append("\(file.name): \(fault); took the usable \(Self.time(usable))")
     }
 
     /// `h:mm:ss`.

@@ -65,17 +65,17 @@ final class MP4Part {
                 try progress(frames.byteCount)
             }
         } catch let error as Malformed {
-            let there: MP4File.StreamSummary?
+            let partial: MP4File.StreamSummary?
             do {
-                there = allowTruncated ? nil : try mp4.stream(track, allowsTruncation: true) { _, _ in }
+                partial = allowTruncated ? nil : try mp4.stream(track, allowsTruncation: true) { _, _ in }
             } catch is Malformed {
-                there = nil
+                partial = nil
             }
-            guard mp4.truncatedBoxAt != nil || there?.truncatedAt != nil else {
+            guard mp4.truncatedBoxAt != nil || partial?.truncatedAt != nil else {
                 throw IngestError(.malformed, file.name, "is damaged: \(error)")
             }
-            guard let there else { throw IngestError(.truncated, file.name, "\(error); nothing of it is usable") }
-            let usable = MP3Part.time(Double(there.sampleCount) / Double(there.format.sampleRate))
+            guard let partial else { throw IngestError(.truncated, file.name, "\(error); nothing of it is usable") }
+            let usable = MP3Part.time(Double(partial.sampleCount) / Double(partial.format.sampleRate))
             throw IngestError(
                 .truncated,
                 file.name,

@@ -73,8 +73,8 @@ struct Recording {
             blobs: work.blobs
         )
         let total = parts.files.reduce(0) { $0 + $1.size }
-        var done: Int64 = 0
-        var made: [RecordedPart] = []
+        var finishedBytes: Int64 = 0
+        var recordedParts: [RecordedPart] = []
         var hasCover = false
         var warnings: [String] = []
         for (file, kind) in zip(parts.files, kinds) {
@@ -82,7 +82,7 @@ struct Recording {
             let phase: IngestProgress.Phase = if case .foreign = kind { .transcoding } else { .indexing }
             func advance(_ bytes: Int) throws {
                 inPart = min(file.size, inPart + Int64(bytes))
-                try work.progress(IngestProgress(phase: phase, done: done + inPart, total: total))
+                try work.progress(IngestProgress(phase: phase, done: finishedBytes + inPart, total: total))
             }
             var part = try kind.read(
                 file,
@@ -95,10 +95,10 @@ struct Recording {
             // Each chapter often contains the picture: one is enough.
             if hasCover { part.tags.cover = nil }
             hasCover = hasCover || part.tags.cover != nil
-            made.append(part)
-            done += file.size
+            recordedParts.append(part)
+            finishedBytes += file.size
         }
-        guard let first = made.first, let last = made.last,
+        guard let first = recordedParts.first, let last = recordedParts.last,
             let (media, index) = try stream.finish(encoderDelay: first.delay, padding: last.padding)
         else { throw IngestError(.notAudio, parts.name, "holds no sound") }
         let rate = Double(format.sampleRate)
@@ -106,8 +106,8 @@ struct Recording {
         return Recording(
             media: media,
             index: index,
-            tags: made.map(\.tags),
-            chapters: Self.chapters(of: made, rate: rate, firstDelay: first.delay).filter { $0.startMS < end },
+            tags: recordedParts.map(\.tags),
+            chapters: Self.chapters(of: recordedParts, rate: rate, firstDelay: first.delay).filter { $0.startMS < end },
             warnings: warnings
         )
     }
@@ -135,8 +135,8 @@ struct Recording {
     func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.
-        let said = tags.count > 1 ? first.album : first.title ?? first.album
-        var metadata = TitleMetadata(title: try said ?? name())
+        let title = tags.count > 1 ? first.album : first.title ?? first.album
+        var metadata = TitleMetadata(title: try title ?? name())
         metadata.subtitle = first.subtitle
         metadata.authors = first.authors
         metadata.narrators = first.narrators

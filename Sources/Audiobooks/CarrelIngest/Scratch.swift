@@ -32,9 +32,9 @@ package final class Scratch: Sendable {
         }
         let lock = try lock.withLock { (lock) throws(IngestError) in
             if let lock { return lock }
-            let made = try ScratchLock(in: locks)
-            lock = made
-            return made
+            let newLock = try ScratchLock(in: locks)
+            lock = newLock
+            return newLock
         }
         sweep()
         return "\(path)/\(lock.name)-\(Random.uuid())"
@@ -50,8 +50,8 @@ package final class Scratch: Sendable {
     private func sweep() {
         // In this order: a process locks before it creates files.
         let files = Self.names(in: path)
-        let held = Set(Self.names(in: locks).filter { ScratchLock.isHeld("\(locks)/\($0)") })
-        for name in files where !held.contains(name.split(separator: "-").first.map(String.init) ?? "") {
+        let lockNames = Set(Self.names(in: locks).filter { ScratchLock.isHeld("\(locks)/\($0)") })
+        for name in files where !lockNames.contains(name.split(separator: "-").first.map(String.init) ?? "") {
             remove("\(path)/\(name)")
         }
     }

@@ -36,7 +36,7 @@ final class SourceFile {
     }
 
     /// Its descriptor, opened again where it rested; valid until ``rest()``.
-    func opened() throws(IngestError) -> Int32 { try open().descriptor }
+    func openDescriptor() throws(IngestError) -> Int32 { try open().descriptor }
 
     private func open() throws(IngestError) -> RegularFile {
         if let file { return file }

@@ -7,7 +7,7 @@ import CarrelCrypto
 struct SourceHash {
     private let total: Int64
     private let progress: (IngestProgress) throws -> Void
-    private var done: Int64 = 0
+    private var byteCount: Int64 = 0
     private var lines: [UInt8] = []
 
     /// - Parameters:
@@ -59,8 +59,8 @@ struct SourceHash {
         var hash = SHA256.Stream()
         try file.forEachWindow { window in
             hash.update(window)
-            done += Int64(window.byteCount)
-            try progress(IngestProgress(phase: .hashing, done: done, total: total))
+            byteCount += Int64(window.byteCount)
+            try progress(IngestProgress(phase: .hashing, done: byteCount, total: total))
         }
         return hash.finish()
     }

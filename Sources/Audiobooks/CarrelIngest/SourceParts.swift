@@ -33,11 +33,11 @@ struct SourceParts {
     /// All sound below a folder, ordered as a person would count: 2 before 10.
     init(folder: String, name: String) throws {
         self.name = name
-        var found: [(relative: String, path: String)] = []
-        try Self.walk(folder, "", depth: 0, &found)
-        found = NaturalOrder.sorted(found, by: \.relative)
+        var entries: [(relative: String, path: String)] = []
+        try Self.walk(folder, "", depth: 0, &entries)
+        entries = NaturalOrder.sorted(entries, by: \.relative)
         var pictures: [(relative: String, path: String)] = []
-        for entry in found {
+        for entry in entries {
             if Self.pictures.contains(Self.suffix(entry.relative)) {
                 pictures.append(entry)
             } else if Self.isSound([entry.relative]) {
@@ -63,7 +63,7 @@ struct SourceParts {
         _ folder: String,
         _ prefix: String,
         depth: Int,
-        _ found: inout [(relative: String, path: String)]
+        _ entries: inout [(relative: String, path: String)]
     ) throws(IngestError) {
         guard depth < depthLimit else { return }
         guard let stream = unsafe opendir(folder) else {
@@ -79,11 +79,11 @@ struct SourceParts {
             var status = stat()
             guard unsafe lstat(path, &status) == 0 else { continue }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: try walk(path, "\(prefix)\(name)/", depth: depth + 1, &found)
-            case S_IFREG: found.append(("\(prefix)\(name)", path))
+            case S_IFDIR: try walk(path, "\(prefix)\(name)/", depth: depth + 1, &entries)
+            case S_IFREG: entries.append(("\(prefix)\(name)", path))
             default: continue
             }
-            guard found.count <= limit else { throw IngestError(.archive, folder, "holds more than \(limit) files") }
+            guard entries.count <= limit else { throw IngestError(.archive, folder, "holds more than \(limit) files") }
         }
     }
 

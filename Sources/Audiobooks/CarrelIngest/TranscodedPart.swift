@@ -84,17 +84,17 @@ struct TranscodedPart {
             throw IngestError(.transcoder, file.name, "was not transcoded to the end")
         }
         let seconds = Double(stream.sampleCount - start) / Double(stream.format.sampleRate)
-        if let place = try cutOff(after: seconds) {
+        if let fault = try cutOff(after: seconds) {
             let usable = MP3Part.time(seconds)
             guard allowTruncated else {
                 throw IngestError(
                     .truncated,
                     file.name,
-                    "\(place); \(usable) are usable",
+                    "\(fault); \(usable) are usable",
                     hint: "--allow-truncated takes what is usable"
                 )
             }
-            warnings.append("\(file.name): \(place); took the usable \(usable)")
+            warnings.append("\(file.name): \(fault); took the usable \(usable)")
         }
         var tags = tags
         if hasPicture { tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) } }

@@ -106,17 +106,17 @@ struct Transcoder {
         within limit: Duration? = nil,
         _ body: (RawSpan) throws -> Void
     ) throws {
-        let descriptor = try source.opened()
+        let descriptor = try source.openDescriptor()
         let limit = limit ?? patience
         let program = ConfinedProgram(arguments.first ?? "")
         do {
             try program.run(Array(arguments.dropFirst()), reading: descriptor, within: limit, body)
         } catch let error as TranscodingError {
-            throw told(error, refusal, limit)
+            throw ingestError(error, refusal, limit)
         }
     }
 
-    private func told(_ error: TranscodingError, _ refusal: String, _ limit: Duration) -> IngestError {
+    private func ingestError(_ error: TranscodingError, _ refusal: String, _ limit: Duration) -> IngestError {
         switch error.code {
         case .notConfined:
             return IngestError(

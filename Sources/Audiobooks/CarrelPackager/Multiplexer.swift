@@ -21,20 +21,20 @@ struct Multiplexer: ~Copyable {
     private var packetsLeft: Int
     private var sample: Int64
 
-    /// Writes the tables to `made`.
+    /// Writes the tables to `output`.
     ///
     /// - Parameters:
     ///   - segment: the segment.
     ///   - format: the format of its frames.
     ///   - walk: walks the frames of this format.
     ///   - media: an empty window for the frames, with room for more than the lookahead.
-    ///   - made: receives the segment.
+    ///   - output: receives the segment.
     init(
         _ segment: Segment,
         format: AudioFormat,
         walk: FrameWalk,
         media: consuming SegmentWindow,
-        into made: inout SegmentWindow
+        into output: inout SegmentWindow
     ) {
         self.walk = walk
         samplesPerFrame = format.samplesPerFrame
@@ -51,7 +51,7 @@ struct Multiplexer: ~Copyable {
         packetsLeft = segment.packetCount
         sample = segment.startSample
         let writer = writer
-        made.append(atMost: TransportStream.tablesLength) { out in writer.writeTables(into: &out) }
+        output.append(atMost: TransportStream.tablesLength) { out in writer.writeTables(into: &out) }
     }
 
     /// Appends PES packets while they fit.
@@ -61,7 +61,7 @@ struct Multiplexer: ~Copyable {
         _ input: any SegmentInput,
         _ position: inout Int64,
         _ end: Int64,
-        into made: inout SegmentWindow
+        into output: inout SegmentWindow
     ) throws -> Bool {
         var more = false
         while framesLeft > 0 {
@@ -73,8 +73,8 @@ struct Multiplexer: ~Copyable {
                 }
                 try plan()
             }
-            guard made.free >= grouping.packetCount * TransportStream.packetLength else { return true }
-            write(to: &made)
+            guard output.free >= grouping.packetCount * TransportStream.packetLength else { return true }
+            write(to: &output)
             more = true
         }
         guard packetsLeft == 0, media.count == 0, position == end else { throw Self.damaged }
@@ -84,15 +84,15 @@ struct Multiplexer: ~Copyable {
     private mutating func plan() throws(PackagerError) {
         var grouping = grouping
         let walk = walk
-        var left = framesLeft
+        var remaining = framesLeft
         grouping.startNext()
         try media.withBytes { (bytes) throws(PackagerError) in
             var offset = 0
-            while left > 0 {
+            while remaining > 0 {
                 guard let length = walk.frameLength(in: bytes, at: offset) else { throw Self.damaged }
                 guard grouping.offer(length) else { break }
                 offset += length
-                left -= 1
+                remaining -= 1
             }
             guard grouping.byteCount <= bytes.byteCount else { throw Self.damaged }
         }
@@ -101,12 +101,12 @@ struct Multiplexer: ~Copyable {
         planned = true
     }
 
-    private mutating func write(to made: inout SegmentWindow) {
+    private mutating func write(to output: inout SegmentWindow) {
         let group = grouping
         let sample = sample
         var writer = writer
         media.withBytes { bytes in
-            made.append(atMost: group.packetCount * TransportStream.packetLength) { out in
+            output.append(atMost: group.packetCount * TransportStream.packetLength) { out in
                 writer.writePES(
                     bytes.extracting(0..<group.byteCount),
                     frameCount: group.frameCount,

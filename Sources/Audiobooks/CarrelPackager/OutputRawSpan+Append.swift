@@ -14,20 +14,20 @@ extension OutputRawSpan {
     }
 
     /// Overwrites appended bytes at each place with `bytes` (16 to 32).
-    mutating func replace(_ places: ArraySlice<UInt32>, shiftedBy shift: Int, with bytes: RawSpan) {
+    mutating func replace(_ offsets: ArraySlice<UInt32>, shiftedBy shift: Int, with bytes: RawSpan) {
         precondition((16...32).contains(bytes.byteCount), "bytes that two halves of 16 do not cover")
         let count = byteCount
-        let rest = bytes.byteCount - 16
+        let lastOffset = bytes.byteCount - 16
         unsafe withUnsafeMutableBytes { buffer, _ in
             unsafe bytes.withUnsafeBytes { bytes in
                 guard let from = bytes.baseAddress, let to = buffer.baseAddress else { return }
                 let first = unsafe from.loadUnaligned(as: SIMD16<UInt8>.self)
-                let last = unsafe (from + rest).loadUnaligned(as: SIMD16<UInt8>.self)
-                for place in places {
-                    let offset = Int(place) + shift
-                    precondition(offset >= 0 && offset + rest + 16 <= count, "nothing to replace there")
+                let last = unsafe (from + lastOffset).loadUnaligned(as: SIMD16<UInt8>.self)
+                for position in offsets {
+                    let offset = Int(position) + shift
+                    precondition(offset >= 0 && offset + lastOffset + 16 <= count, "nothing to replace there")
                     unsafe (to + offset).storeBytes(of: first, as: SIMD16<UInt8>.self)
-                    unsafe (to + offset + rest).storeBytes(of: last, as: SIMD16<UInt8>.self)
+                    unsafe (to + offset + lastOffset).storeBytes(of: last, as: SIMD16<UInt8>.self)
                 }
             }
         }

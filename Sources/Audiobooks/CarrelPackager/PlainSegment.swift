@@ -13,7 +13,7 @@ struct PlainSegment: ~Copyable {
     private var position: Int64  // of the next byte to read
     private var multiplexer: Multiplexer?
     /// The bytes that are made and not yet taken.
-    var made: SegmentWindow
+    var window: SegmentWindow
 
     /// Generates into `room`, which must fit the whole segment and outlive this value, or else into its own window.
     init(
@@ -29,21 +29,21 @@ struct PlainSegment: ~Copyable {
         end = segment.byteRange.upperBound
         switch form {
         case .packed:
-            made =
+            window =
                 if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
                     SegmentWindow(memory, 0..<WindowMemory.size)
                 }
             let timestamp = MediaTime.timestamp(ofSample: segment.startSample, sampleRate: format.sampleRate)
-            made.append(atMost: PackedAudio.timestampTagLength) { out in
+            window.append(atMost: PackedAudio.timestampTagLength) { out in
                 for byte in PackedAudio.timestampTag(timestamp) { out.append(byte) }
             }
         case .transportStream:
-            made =
+            window =
                 if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
                     SegmentWindow(memory, 0..<Multiplexer.outputSize)
                 }
             let media = SegmentWindow(memory, Multiplexer.outputSize..<WindowMemory.size)
-            multiplexer = Multiplexer(segment, format: format, walk: walk, media: media, into: &made)
+            multiplexer = Multiplexer(segment, format: format, walk: walk, media: media, into: &window)
         }
     }
 
@@ -51,10 +51,10 @@ struct PlainSegment: ~Copyable {
     ///
     /// - Returns: false if all was made before.
     mutating func makeMore() throws -> Bool {
-        made.compact()
-        if let more = try multiplexer?.makeMore(input, &position, end, into: &made) { return more }
+        window.compact()
+        if let more = try multiplexer?.makeMore(input, &position, end, into: &window) { return more }
         guard position < end else { return false }
-        try made.fill(from: input, &position, end, atLeast: 1)
+        try window.fill(from: input, &position, end, atLeast: 1)
         return true
     }
 }

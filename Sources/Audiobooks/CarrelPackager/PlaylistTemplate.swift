@@ -99,12 +99,12 @@ package struct PlaylistTemplate: Sendable {
 
     /// Copies run by run, each up to the next key, then puts the ticket over its places in the run.
     private func render(_ ticket: RawSpan, _ keys: [[UInt8]], into out: inout OutputRawSpan) {
-        var copied = 0
+        var textOffset = 0
         var places = ticketPlaces[...]
         for run in 0...keys.count {
             let end = run < keys.count ? keyPlaces[run] : text.count
-            let shift = out.byteCount - copied
-            out.append(copying: text.rawSpan.extracting(copied..<end))
+            let shift = out.byteCount - textOffset
+            out.append(copying: text.rawSpan.extracting(textOffset..<end))
             let inRun = run < keys.count ? places.prefix { $0 < end } : places
             out.replace(inRun, shiftedBy: shift, with: ticket)
             places = places[inRun.endIndex...]
@@ -112,7 +112,7 @@ package struct PlaylistTemplate: Sendable {
                 let key = keys[run]
                 out.append(copying: key.rawSpan)
             }
-            copied = end
+            textOffset = end
         }
     }
 

@@ -7,8 +7,8 @@ extension SegmentIndex {
     func microseconds(atSegment number: Int) -> Int64 {
         let sample = min(Int64(number) * Int64(samplesPerSegment), totalSamples)
         let rate = Int64(format.sampleRate)
-        let (seconds, rest) = sample.quotientAndRemainder(dividingBy: rate)
-        return seconds * 1_000_000 + (rest * 1_000_000 + rate / 2) / rate
+        let (seconds, remainder) = sample.quotientAndRemainder(dividingBy: rate)
+        return seconds * 1_000_000 + (remainder * 1_000_000 + rate / 2) / rate
     }
 
     /// Bit rates of encrypted segments, as a multivariant playlist declares them (RFC 8216 §4.3.4.2).

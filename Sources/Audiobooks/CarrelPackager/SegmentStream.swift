@@ -20,7 +20,7 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
     let key: Secret?
     private var encryptor: AESCBCEncryptor?
     private var plain: PlainSegment?
-    private var begun = false
+    private var hasBegun = false
     private var tail = BlockTail()
     private var position = 0
 
@@ -46,7 +46,7 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
     }
 
     /// Creates an unread stream of the same segment.
-    package init(again other: SegmentStream) {
+    package init(restarting other: SegmentStream) {
         segment = other.segment
         length = other.length
         format = other.format
@@ -96,30 +96,30 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
 
     private func make(into out: inout OutputRawSpan) throws {
         var plain: PlainSegment
-        if let begun = self.plain.take() {
-            plain = begun
+        if let current = self.plain.take() {
+            plain = current
         } else {
-            guard !begun else { throw PackagerError(.failedBefore, "the segment could not be made") }
-            begun = true
+            guard !hasBegun else { throw PackagerError(.failedBefore, "the segment could not be made") }
+            hasBegun = true
             if let key { encryptor = try AESCBCEncryptor(key: key, iv: vector) }
             plain = unsafe PlainSegment(segment, format: format, walk: walk, form: form, input: input)
         }
         let unit = key != nil ? BlockTail.blockSize : 1
         while out.freeCapacity > 0 {
-            if plain.made.count < unit, try !plain.makeMore() {
-                try finish(plain.made, into: &out)
+            if plain.window.count < unit, try !plain.makeMore() {
+                try finish(plain.window, into: &out)
                 return
             }
-            let count = min(plain.made.count, out.freeCapacity) / unit * unit
+            let count = min(plain.window.count, out.freeCapacity) / unit * unit
             if count > 0 {
-                try plain.made.withBytes { bytes in try pass(bytes.extracting(0..<count), into: &out) }
-                plain.made.drop(count)
-            } else if plain.made.count >= unit {  // the output has room for a part of a block
+                try plain.window.withBytes { bytes in try pass(bytes.extracting(0..<count), into: &out) }
+                plain.window.drop(count)
+            } else if plain.window.count >= unit {  // the output has room for a part of a block
                 try tail.fill { tail in
-                    try plain.made.withBytes { bytes in try pass(bytes.extracting(0..<unit), into: &tail) }
+                    try plain.window.withBytes { bytes in try pass(bytes.extracting(0..<unit), into: &tail) }
                 }
                 tail.move(into: &out)
-                plain.made.drop(unit)
+                plain.window.drop(unit)
             }
         }
         self.plain = consume plain
@@ -127,15 +127,15 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
 
     /// The segment before encryption, with its padding (RFC 8216 §4.3.2.4: PKCS#7), in exactly as much room as it takes.
     func makeWhole(in room: UnsafeMutableRawBufferPointer) throws {
-        guard !begun else { throw PackagerError(.failedBefore, "the segment was made before") }
-        begun = true
+        guard !hasBegun else { throw PackagerError(.failedBefore, "the segment was made before") }
+        hasBegun = true
         var plain = unsafe PlainSegment(segment, format: format, walk: walk, form: form, input: input, into: room)
-        var made = -1
-        while plain.made.count > made {
-            made = plain.made.count
+        var count = -1
+        while plain.window.count > count {
+            count = plain.window.count
             guard try plain.makeMore() else { break }
         }
-        let padding = length - plain.made.count
+        let padding = length - plain.window.count
         guard key == nil ? padding == 0 : (1...BlockTail.blockSize).contains(padding) else {
             throw PackagerError(.mediaDamaged, "the stored media is not what its index says")
         }
@@ -151,10 +151,10 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
     }
 
     /// The last cipher block: the rest of the plain text, and padding.
-    private func finish(_ rest: borrowing SegmentWindow, into out: inout OutputRawSpan) throws(CryptoError) {
+    private func finish(_ remainder: borrowing SegmentWindow, into out: inout OutputRawSpan) throws(CryptoError) {
         guard key != nil else { return }
         try tail.fill { (tail) throws(CryptoError) in
-            try rest.withBytes { (bytes) throws(CryptoError) in try encryptor?.update(bytes, into: &tail) }
+            try remainder.withBytes { (bytes) throws(CryptoError) in try encryptor?.update(bytes, into: &tail) }
             try encryptor.take()?.finish(into: &tail)
         }
         tail.move(into: &out)

@@ -71,8 +71,8 @@ struct SegmentWindow: ~Copyable {
 struct WindowMemory: ~Copyable {
     /// Bytes.
     static let size = 96 << 10
-    private static let kept = 64
-    private static let unused = Locked<[Block]>([])
+    private static let idleLimit = 64
+    private static let idleBlocks = Locked<[Block]>([])
 
     let start: UnsafeMutableRawPointer
 
@@ -82,15 +82,15 @@ struct WindowMemory: ~Copyable {
     }
 
     init() {
-        let block = Self.unused.withLock { $0.popLast() }
+        let block = Self.idleBlocks.withLock { $0.popLast() }
         unsafe start = block?.start ?? .allocate(byteCount: Self.size, alignment: 64)
     }
 
     deinit {
         let block = unsafe Block(start: start)
-        let keep = Self.unused.withLock { unused in
-            guard unused.count < Self.kept else { return false }
-            unused.append(block)
+        let keep = Self.idleBlocks.withLock { idleBlocks in
+            guard idleBlocks.count < Self.idleLimit else { return false }
+            idleBlocks.append(block)
             return true
         }
         if !keep { unsafe start.deallocate() }

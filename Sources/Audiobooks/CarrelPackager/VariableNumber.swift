@@ -6,12 +6,12 @@ import CarrelBytes
 
 extension [UInt8] {
     mutating func appendVariable(_ value: UInt64) {
-        var rest = value
-        while rest >= 0x80 {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
+        var remainder = value
+        while remainder >= 0x80 {
+            append(UInt8(truncatingIfNeeded: remainder) | 0x80)
+            remainder >>= 7
         }
-        append(UInt8(rest))
+        append(UInt8(remainder))
     }
 
     /// Signed: 0, −1, 1, −2, … as 0, 1, 2, 3, ….

@@ -83,28 +83,28 @@ package final class Archive {
         var leftOut: [OmittedArchiveEntry] = []
         var names: Set<String> = []
         for (index, record) in directory.records.enumerated() {
-            let shown = ArchiveName.printable(record.rawName)
+            let displayName = ArchiveName.printable(record.rawName)
             if leavesOut, let fault = ArchiveName.escape(record.rawName) {
-                leftOut.append(OmittedArchiveEntry(record.rawName, "name \(shown) of entry \(index) \(fault)"))
+                leftOut.append(OmittedArchiveEntry(record.rawName, "name \(displayName) of entry \(index) \(fault)"))
                 continue
             }
             if let fault = ArchiveName.fault(record.rawName) {
-                throw ArchiveError(.unsafeName, "name \(shown) of entry \(index) \(fault)")
+                throw ArchiveError(.unsafeName, "name \(displayName) of entry \(index) \(fault)")
             }
             var status = unsafe zip_stat_t()
             let number = zip_uint64_t(index)
             guard unsafe zip_stat_index(handle, number, zip_flags_t(ZIP_FL_ENC_RAW), &status) == 0, let raw = unsafe status.name,
                 unsafe strlen(raw) == record.rawName.count, unsafe memcmp(raw, record.rawName, record.rawName.count) == 0,
                 unsafe status.size == record.size, unsafe status.comp_size == record.packedSize
-            else { throw ArchiveError(.damaged, "entry \(shown) is not the same in two readings of the directory") }
+            else { throw ArchiveError(.damaged, "entry \(displayName) is not the same in two readings of the directory") }
             guard let text = unsafe zip_get_name(handle, number, zip_flags_t(ZIP_FL_ENC_GUESS)) else {
-                throw ArchiveError(.damaged, "entry \(shown) has no name")
+                throw ArchiveError(.damaged, "entry \(displayName) has no name")
             }
             // a byte with the value of a backslash is a backslash in both encodings that libzip supports
             let name = unsafe String(decoding: ArchiveName.withSlashes(Array(String(cString: text).utf8)), as: UTF8.self)
             // the same file on a disk that ignores the slash
             guard names.insert(name.hasSuffix("/") ? String(name.dropLast()) : name).inserted else {
-                throw ArchiveError(.duplicateName, "two entries are called \(shown)")
+                throw ArchiveError(.duplicateName, "two entries are called \(displayName)")
             }
             let isLink = record.system == 3 && record.externalAttributes >> 16 & 0xf000 == 0xa000
             entries.append(

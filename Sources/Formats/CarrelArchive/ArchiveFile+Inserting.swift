@@ -21,9 +21,9 @@ extension ArchiveFile {
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
         // the copy of an archive that a symbolic link leads to takes the archive's place, not the link's
-        guard let place = unsafe realpath(path, nil) else { throw notWritten() }
-        defer { unsafe free(place) }
-        try unsafe insert(at: String(cString: place), limit: limit, isReplaced: isReplaced, choose)
+        guard let target = unsafe realpath(path, nil) else { throw writeFailure() }
+        defer { unsafe free(target) }
+        try unsafe insert(at: String(cString: target), limit: limit, isReplaced: isReplaced, choose)
     }
 
     private static func insert(
@@ -32,7 +32,7 @@ extension ArchiveFile {
         isReplaced: (_ other: [UInt8], _ name: String) -> Bool,
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
-        let file = try locked(path)
+        let file = try openLocked(path)
         let entry = choose(try CentralDirectory(file, limit: limit).records.map(\.rawName))
         let insertion = try EntryInsertion(
             file,
@@ -51,20 +51,22 @@ extension ArchiveFile {
         }
         do throws(FileError) { try DurableFile.rename(copy.path, to: path) } catch {
             if error.code == .write { unsafe unlink(copy.path) }
-            throw notWritten(error.number)
+            throw writeFailure(error.number)
         }
     }
 
     /// Opens the archive for one writer at a time, in its state when the lock is obtained: another writer may have extended it,
     /// or replaced it by a copy.
-    private static func locked(_ path: String) throws(ArchiveError) -> ArchiveFile {
+    private static func openLocked(_ path: String) throws(ArchiveError) -> ArchiveFile {
         for _ in 0..<100 {
             let file = try ArchiveFile(path: path, isWritten: true)
-            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten() } }
+            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw writeFailure() } }
             try file.measure()
-            var (opened, named) = (stat(), stat())
-            guard unsafe fstat(file.descriptor, &opened) == 0 else { throw notWritten() }
-            if unsafe stat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino { return file }
+            var (openFile, namedFile) = (stat(), stat())
+            guard unsafe fstat(file.descriptor, &openFile) == 0 else { throw writeFailure() }
+            if unsafe stat(path, &namedFile) == 0, openFile.st_dev == namedFile.st_dev, openFile.st_ino == namedFile.st_ino {
+                return file
+            }
         }
         throw ArchiveError(.unreadable, "archive cannot be written: others go on replacing it")
     }
@@ -72,26 +74,31 @@ extension ArchiveFile {
     /// The folder of an absolute path, with the slash.
     private static func folder(of path: String) -> Substring { path[...(path.lastIndex(of: "/") ?? path.startIndex)] }
 
-    private static func notWritten(_ number: Int32 = errno) -> ArchiveError {
+    private static func writeFailure(_ number: Int32 = errno) -> ArchiveError {
         unsafe ArchiveError(.unreadable, "archive cannot be written: \(String(cString: strerror(number)))")
     }
 
     private func perform(_ insertion: EntryInsertion) throws(ArchiveError) {
         for step in insertion.steps {
             try write(step.bytes, at: step.offset)
-            guard fsync(descriptor) == 0 else { throw Self.notWritten() }
+            guard fsync(descriptor) == 0 else { throw Self.writeFailure() }
         }
     }
 
     func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
-        var done = 0
-        while done < bytes.count {
-            let wrote = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
+        var writtenCount = 0
+        while writtenCount < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe pwrite(
+                    descriptor,
+                    bytes.baseAddress?.advanced(by: writtenCount),
+                    bytes.count - writtenCount,
+                    off_t(offset) + writtenCount
+                )
             }
-            if wrote < 0, errno == EINTR { continue }
-            guard wrote > 0 else { throw Self.notWritten() }
-            done += wrote
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Self.writeFailure() }
+            writtenCount += count
         }
     }
 
@@ -100,9 +107,9 @@ extension ArchiveFile {
         // a name that no other process uses, and that is never too long
         let name = "\(Self.folder(of: path)).carrel-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.notWritten() }
+        guard descriptor >= 0 else { throw Self.writeFailure() }
         guard let file = try? RegularFile(adopting: descriptor) else {
-            let error = Self.notWritten()
+            let error = Self.writeFailure()
             unsafe unlink(name)
             throw error
         }
@@ -116,7 +123,7 @@ extension ArchiveFile {
             guard unsafe fstat(self.descriptor, &status) == 0,
                 fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid(),
                 fchmod(descriptor, status.st_mode & 0o7777) == 0
-            else { throw Self.notWritten() }
+            else { throw Self.writeFailure() }
         } catch {
             unsafe unlink(name)
             throw error

@@ -12,7 +12,7 @@ package final class ArchiveFile: ArchiveSource {
 
     convenience init(path: String, isWritten: Bool = false) throws(ArchiveError) {
         do throws(FileError) { self.init(try RegularFile(path, isWritten: isWritten)) } catch {
-            throw error.code == .kind ? ArchiveError(.unreadable, "archive is not a regular file") : Self.refused(error)
+            throw error.code == .kind ? ArchiveError(.unreadable, "archive is not a regular file") : Self.failure(error)
         }
     }
 
@@ -26,18 +26,18 @@ package final class ArchiveFile: ArchiveSource {
     ///
     /// - Throws: `archive.unreadable`.
     func measure() throws(ArchiveError) {
-        do throws(FileError) { length = try file.currentSize() } catch { throw Self.refused(error) }
+        do throws(FileError) { length = try file.currentSize() } catch { throw Self.failure(error) }
     }
 
     package func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= length else { throw ArchiveError(.damaged, "archive is cut off") }
         let bytes: [UInt8]
-        do throws(FileError) { bytes = try file.bytes(range) } catch { throw Self.refused(error) }
+        do throws(FileError) { bytes = try file.bytes(range) } catch { throw Self.failure(error) }
         guard bytes.count == range.count else { throw ArchiveError(.damaged, "archive is cut off") }
         return bytes
     }
 
-    private static func refused(_ error: FileError) -> ArchiveError {
+    private static func failure(_ error: FileError) -> ArchiveError {
         unsafe ArchiveError(.unreadable, "archive cannot be read: \(String(cString: strerror(error.number)))")
     }
 }

@@ -36,10 +36,10 @@ package enum ArchiveName {
     /// The name for a message: at most 100 characters, with unprintable ones replaced.
     package static func printable(_ raw: [UInt8]) -> String {
         let text = String(decoding: raw.prefix(100), as: UTF8.self)
-        var shown = ""
+        var displayName = ""
         for scalar in text.unicodeScalars {
-            shown.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7f || scalar == "\"" ? "?" : scalar)
+            displayName.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7f || scalar == "\"" ? "?" : scalar)
         }
-        return "\"\(shown)\""
+        return "\"\(displayName)\""
     }
 }

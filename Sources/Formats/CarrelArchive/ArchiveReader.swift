@@ -36,19 +36,19 @@ package final class ArchiveReader {
     ///   checksum are wrong, or the entry's size differs from the directory.
     package func read(into out: inout OutputRawSpan) throws(ArchiveError) {
         guard !isAtEnd, out.freeCapacity > 0 else { return }
-        let got = unsafe out.withUnsafeMutableBytes { buffer, filled in
+        let readCount = unsafe out.withUnsafeMutableBytes { buffer, filled in
             guard let start = buffer.baseAddress else { return 0 }
-            let got = unsafe Int(zip_fread(handle, start + filled, zip_uint64_t(buffer.count - filled)))
-            filled += max(0, got)
-            return got
+            let readCount = unsafe Int(zip_fread(handle, start + filled, zip_uint64_t(buffer.count - filled)))
+            filled += max(0, readCount)
+            return readCount
         }
-        if got < 0 {
+        if readCount < 0 {
             let words = unsafe String(cString: zip_error_strerror(zip_file_get_error(handle)))
             throw ArchiveError(.damaged, "entry \(ArchiveName.printable(entry.rawName)) cannot be read: \(words)")
         }
-        count += Int64(got)
-        archive.allowance -= Int64(got)
-        if got == 0 { isAtEnd = true }
+        count += Int64(readCount)
+        archive.allowance -= Int64(readCount)
+        if readCount == 0 { isAtEnd = true }
         try check()
     }
 
@@ -62,15 +62,15 @@ package final class ArchiveReader {
     }
 
     private func check() throws(ArchiveError) {
-        let shown = ArchiveName.printable(entry.rawName)
+        let displayName = ArchiveName.printable(entry.rawName)
         guard archive.allowance >= 0 else {
-            throw ArchiveError(.bomb, "archive gives more than \(archive.limits.totalBytes) bytes (in entry \(shown))")
+            throw ArchiveError(.bomb, "archive gives more than \(archive.limits.totalBytes) bytes (in entry \(displayName))")
         }
         if count > Self.ratioFrom, count / archive.limits.ratio > entry.packedSize {
-            throw ArchiveError(.bomb, "entry \(shown) grows to more than \(archive.limits.ratio) times its packed size")
+            throw ArchiveError(.bomb, "entry \(displayName) grows to more than \(archive.limits.ratio) times its packed size")
         }
         if isAtEnd ? count != entry.size : count > entry.size {
-            throw ArchiveError(.damaged, "entry \(shown) has another size than it says")
+            throw ArchiveError(.damaged, "entry \(displayName) has another size than it says")
         }
     }
 }
@@ -82,18 +82,18 @@ extension Archive {
     /// - Returns: what reads it.
     /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
     package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
-        let shown = ArchiveName.printable(entry.rawName)
+        let displayName = ArchiveName.printable(entry.rawName)
         // entries before it may be left out
-        let place = max(0, entry.index - leftOut.count)
-        guard entries.count > place, entries[place...].prefix(leftOut.count + 1).contains(entry) else {
-            throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
+        let index = max(0, entry.index - leftOut.count)
+        guard entries.count > index, entries[index...].prefix(leftOut.count + 1).contains(entry) else {
+            throw ArchiveError(.damaged, "entry \(displayName) is not of this archive")
         }
-        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
+        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(displayName) needs a password") }
         guard methods[entry.index] == 0 || methods[entry.index] == 8 else {
-            throw ArchiveError(.unsupported, "entry \(shown) is compressed in a way that is not supported")
+            throw ArchiveError(.unsupported, "entry \(displayName) is compressed in a way that is not supported")
         }
         guard let file = unsafe zip_fopen_index(handle, zip_uint64_t(entry.index), 0) else {
-            throw unsafe ArchiveError(.damaged, "entry \(shown) cannot be read: \(String(cString: zip_strerror(handle)))")
+            throw unsafe ArchiveError(.damaged, "entry \(displayName) cannot be read: \(String(cString: zip_strerror(handle)))")
         }
         return unsafe ArchiveReader(self, entry, file)
     }

@@ -127,21 +127,21 @@ package struct CentralDirectory {
     func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0
         for record in records.sorted(by: { $0.offset < $1.offset }) {
-            let shown = ArchiveName.printable(record.rawName)
+            let displayName = ArchiveName.printable(record.rawName)
             guard record.offset <= file.length, record.packedSize <= file.length else {
-                throw ArchiveError(.damaged, "entry \(shown) lies past the end of the archive")
+                throw ArchiveError(.damaged, "entry \(displayName) lies past the end of the archive")
             }
             let header = try file.read(record.offset..<record.offset + 30)
             guard header.rawSpan.u32(at: 0) == 0x504b_0304 else {
-                throw ArchiveError(.damaged, "entry \(shown) is not where the directory says")
+                throw ArchiveError(.damaged, "entry \(displayName) is not where the directory says")
             }
             let nameLength = Int64(header.rawSpan.u16le(at: 26))
             let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16le(at: 28))
             guard try file.read(record.offset + 30..<record.offset + 30 + nameLength) == record.rawName else {
-                throw ArchiveError(.damaged, "entry \(shown) has two names")
+                throw ArchiveError(.damaged, "entry \(displayName) has two names")
             }
             guard record.offset >= end else {
-                throw ArchiveError(.overlap, "entry \(shown) shares bytes with another")
+                throw ArchiveError(.overlap, "entry \(displayName) shares bytes with another")
             }
             end = content + record.packedSize
         }

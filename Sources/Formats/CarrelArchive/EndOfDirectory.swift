@@ -93,11 +93,11 @@ struct EndOfDirectory {
         guard end >= 20 else { return }
         let locator = try file.read(end - 20..<end)
         guard locator.rawSpan.u32(at: 0) == 0x504b_0607 else { return }
-        let place = locator.rawSpan.u64le(at: 8)
-        guard place <= UInt64(end - 20), end - 20 - Int64(place) >= 56 else {
+        let position = locator.rawSpan.u64le(at: 8)
+        guard position <= UInt64(end - 20), end - 20 - Int64(position) >= 56 else {
             throw ArchiveError(.damaged, "archive's end is not where it says")
         }
-        var at = Int64(place)
+        var at = Int64(position)
         var record = try file.read(at..<at + 56)
         if record.rawSpan.u32(at: 0) != 0x504b_0606, end >= 76 {
             // after leading bytes that the archive does not count, it is still immediately before its locator

@@ -41,55 +41,55 @@ package struct EntryInsertion {
         _ = try CentralDirectory(archive, limit: limit)
         let end = try EndOfDirectory(archive)
         isSafeInPlace = end.prefix == 0
-        var kept = KeptRecords(try archive.read(end.start..<end.start + end.size)) { other in
+        var directory = KeptRecords(try archive.read(end.start..<end.start + end.size)) { other in
             other.elementsEqual(name.utf8) || isReplaced(other)
         }
         let offset = archive.length - end.prefix
         let entry = NewEntry(name: Array(name.utf8), content: content, checksum: checksum, offset: offset)
-        kept.bytes += entry.record
-        kept.count += 1
+        directory.bytes += entry.record
+        directory.count += 1
 
         let local = entry.local
         let needsLarge =
-            end.locator != nil || kept.count >= 0xffff || Int64(kept.bytes.count) >= Self.full
+            end.locator != nil || directory.count >= 0xffff || Int64(directory.bytes.count) >= Self.full
             || offset + Int64(local.count) + Self.sectorSize >= Self.full
         // the directory, a large archive's record after it, then the bytes that are swapped in one sector
         let large: Int64 = needsLarge ? 56 : 0
         let swapped: Int64 = (needsLarge ? 20 : 0) + 22
-        let unpadded = archive.length + Int64(local.count + kept.bytes.count) + large
+        let unpadded = archive.length + Int64(local.count + directory.bytes.count) + large
         let inSector = unpadded % Self.sectorSize
         let padding = inSector + swapped > Self.sectorSize ? Self.sectorSize - inSector : 0
         let start = archive.length + Int64(local.count) + padding
-        let place = unpadded + padding
+        let endOffset = unpadded + padding
 
         var fill = local
         fill.append(contentsOf: repeatElement(0, count: Int(padding)))
-        fill += kept.bytes
+        fill += directory.bytes
         var tail: [UInt8] = []
         if needsLarge {
-            let recordPlace = start + Int64(kept.bytes.count) - end.prefix
-            fill += Self.largeRecord(count: kept.count, size: kept.bytes.count, start: start - end.prefix)
+            let recordOffset = start + Int64(directory.bytes.count) - end.prefix
+            fill += Self.largeRecord(count: directory.count, size: directory.bytes.count, start: start - end.prefix)
             tail.add(0x504b_0607 as UInt32)
             tail.add(little: 0, 4)
-            tail.add(little: recordPlace, 8)
+            tail.add(little: recordOffset, 8)
             tail.add(little: 1, 4)
         }
         tail.add(0x504b_0506 as UInt32)
         tail.add(little: 0, 4)
-        let count = needsLarge ? 0xffff : Int64(kept.count)
+        let count = needsLarge ? 0xffff : Int64(directory.count)
         tail.add(little: count, 2)
         tail.add(little: count, 2)
-        tail.add(little: needsLarge ? Self.full : Int64(kept.bytes.count), 4)
+        tail.add(little: needsLarge ? Self.full : Int64(directory.bytes.count), 4)
         tail.add(little: needsLarge ? Self.full : start - end.prefix, 4)
         // the length of the comment, which remains where the first write puts it
         tail += end.record[20..<22]
 
         let room = [UInt8](repeating: 0, count: needsLarge ? 20 : 0)
         steps = [
-            Step(offset: place, bytes: (end.locator ?? room) + end.record),
+            Step(offset: endOffset, bytes: (end.locator ?? room) + end.record),
             Step(offset: end.position, bytes: [0, 0, 0, 0]),
             Step(offset: archive.length, bytes: fill),
-            Step(offset: place, bytes: tail),
+            Step(offset: endOffset, bytes: tail),
         ]
     }
 
@@ -185,6 +185,6 @@ extension [UInt8] {
 
     /// A number of some bytes, the least first.
     fileprivate mutating func add(little value: Int64, _ count: Int) {
-        for place in 0..<count { append(UInt8(truncatingIfNeeded: value >> Int64(8 * place))) }
+        for index in 0..<count { append(UInt8(truncatingIfNeeded: value >> Int64(8 * index))) }
     }
 }

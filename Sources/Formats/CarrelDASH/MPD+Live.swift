@@ -69,8 +69,8 @@ extension MPD {
     package func startTime(at now: Instant, _ timings: [Timing], delay: Duration) -> Duration? {
         guard let window = window(at: now, timings) else { return nil }
         guard let edge = time(at: now) else { return window.lowerBound }
-        let wanted = edge - (suggestedPresentationDelay ?? delay)
-        return max(window.lowerBound, min(wanted, window.upperBound))
+        let target = edge - (suggestedPresentationDelay ?? delay)
+        return max(window.lowerBound, min(target, window.upperBound))
     }
 }
 

@@ -42,8 +42,8 @@ extension MPD {
                 try stream.checkAddresses()
                 if stream.hasInformationOfItsOwn { _ = try stream.segments(&timelines) }
             } catch {
-                let place = stream.place
-                let element = visitor.elements[[place.period, place.adaptationSet, place.representation]] ?? 0
+                let position = stream.position
+                let element = visitor.elements[[position.period, position.adaptationSet, position.representation]] ?? 0
                 throw Malformed(error.what, at: MarkupScanner.offset(ofElement: element, in: bytes))
             }
         }

@@ -15,10 +15,10 @@ struct MPDFault: Error {
 /// Texts of an MPD.
 enum MPDText {
     static func trimmed(_ text: String) -> String {
-        var rest = text[...].unicodeScalars
-        while let last = rest.last, last.properties.isWhitespace { rest = rest.dropLast() }
-        while let first = rest.first, first.properties.isWhitespace { rest = rest.dropFirst() }
-        return String(rest)
+        var remainder = text[...].unicodeScalars
+        while let last = remainder.last, last.properties.isWhitespace { remainder = remainder.dropLast() }
+        while let first = remainder.first, first.properties.isWhitespace { remainder = remainder.dropFirst() }
+        return String(remainder)
     }
 
     static func withoutBlanks(_ text: String) -> String { String(text.unicodeScalars.filter { !$0.properties.isWhitespace }) }
@@ -54,8 +54,8 @@ enum MPDText {
         let bytes = text.utf8.span
         guard 1...18 ~= bytes.count else { return nil }
         var value: Int64 = 0
-        for place in bytes.indices {
-            let byte = bytes[place]
+        for index in bytes.indices {
+            let byte = bytes[index]
             guard 0x30...0x39 ~= byte else { return nil }
             value = value &* 10 &+ Int64(byte & 15)
         }
@@ -249,8 +249,8 @@ extension MPDSegmentEncryption.Period {
         }
         let offset = try MPDText.unsigned(tag["firstStartOffset"], "first start offset of a crypto timeline") ?? 0
         guard offset >= 0 else { throw MPDFault("crypto period is out of range") }
-        for place in 0..<repeats {
-            period.offset = place == 0 ? UInt64(offset) : 0
+        for index in 0..<repeats {
+            period.offset = index == 0 ? UInt64(offset) : 0
             periods.append(period)
         }
     }

@@ -28,19 +28,19 @@ package struct MPDReferences: Sendable {
         self.bytes = bytes
         let visitor = ReferenceVisitor(url: url, limit: Self.countLimit)
         try Self.read(bytes, limit: Self.limit, visitor)
-        guard !visitor.found.isEmpty else {
+        guard !visitor.entries.isEmpty else {
             list = []
             return
         }
-        guard visitor.found.count <= Self.countLimit else { throw Malformed("MPD has too many references", at: 0) }
+        guard visitor.entries.count <= Self.countLimit else { throw Malformed("MPD has too many references", at: 0) }
         let span = bytes.rawSpan
         guard span.byteCount >= 2, span.u8(at: 0) != 0, span.u8(at: 1) != 0, span.u8(at: 0) < 0xfe else {
             throw Malformed("MPD with references is not in UTF-8", at: 0)
         }
-        list = Self.places(visitor.found, in: span)
+        list = Self.references(visitor.entries, in: span)
     }
 
-    private static func places(_ found: [ReferenceVisitor.Found], in bytes: RawSpan) -> [MPDReference] {
+    private static func references(_ entries: [ReferenceVisitor.Entry], in bytes: RawSpan) -> [MPDReference] {
         var list: [MPDReference] = []
         var scanner = MarkupScanner()
         var element = -1
@@ -51,8 +51,8 @@ package struct MPDReferences: Sendable {
             if tag.isStart {
                 element += 1
                 depth += 1
-                if list.count < found.count, found[list.count].element == element {
-                    let next = found[list.count]
+                if list.count < entries.count, entries[list.count].element == element {
+                    let next = entries[list.count]
                     open.append((list.count, depth))
                     list.append(
                         MPDReference(
@@ -91,24 +91,24 @@ package struct MPDReferences: Sendable {
     /// - Returns: the document, for ``MPD/parse(_:limit:)``.
     /// - Throws: if a remote element is not well-formed, contains other elements than the one that it replaces, contains a
     ///   reference, or is too long: the fault, with its offset; if the document becomes too long: the offset of the element.
-    package func resolved(_ resolutions: [MPDResolution]) throws(Malformed) -> [UInt8] {
+    package func resolve(_ resolutions: [MPDResolution]) throws(Malformed) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)
-        var place = 0
-        for (index, reference) in list.enumerated() where reference.offset >= place {
+        var position = 0
+        for (index, reference) in list.enumerated() where reference.offset >= position {
             let resolution = index < resolutions.count ? resolutions[index] : .later
             if reference.link.href == MPDLink.nothing {
-                out += bytes[place..<reference.offset]
-                place = reference.range.upperBound
+                out += bytes[position..<reference.offset]
+                position = reference.range.upperBound
                 continue
             }
             switch resolution {
             case .later: continue
             case .content(let entity):
                 let content = try Self.content(of: entity, for: reference.link)
-                out += bytes[place..<reference.offset]
+                out += bytes[position..<reference.offset]
                 out += content
-                place = reference.range.upperBound
+                position = reference.range.upperBound
             case .failed:
                 let attributes = MarkupScanner.attributes(
                     ["href", "actuate"],
@@ -117,15 +117,15 @@ package struct MPDReferences: Sendable {
                     in: bytes.rawSpan
                 )
                 for attribute in attributes {
-                    out += bytes[place..<attribute.lowerBound]
-                    place = attribute.upperBound
+                    out += bytes[position..<attribute.lowerBound]
+                    position = attribute.upperBound
                 }
             }
-            guard out.count + bytes.count - place <= Self.limit else {
+            guard out.count + bytes.count - position <= Self.limit else {
                 throw Malformed("MPD with its remote elements is too long", at: reference.offset)
             }
         }
-        out += bytes[place...]
+        out += bytes[position...]
         return out
     }
 
@@ -143,12 +143,12 @@ package struct MPDReferences: Sendable {
         do throws(Malformed) {
             try read(document, limit: entityLimit + 16, visitor)
         } catch {
-            let place = max(0, error.offset - root.count) + content.startIndex
-            throw Malformed("remote element: " + error.what, at: min(place, entity.count))
+            let offset = max(0, error.offset - root.count) + content.startIndex
+            throw Malformed("remote element: " + error.what, at: min(offset, entity.count))
         }
         if let fault = visitor.fault {
-            let place = MarkupScanner.offset(ofElement: fault.element, in: document.rawSpan)
-            throw Malformed(fault.what, at: content.startIndex + max(0, place - root.count))
+            let offset = MarkupScanner.offset(ofElement: fault.element, in: document.rawSpan)
+            throw Malformed(fault.what, at: content.startIndex + max(0, offset - root.count))
         }
         return content
     }

@@ -167,8 +167,8 @@ package struct MPDSegments: Sendable {
             count = segments
             if parts > 1, let length {
                 // of the last sequence, those that begin in the period
-                let begun = (Int128(length) * Int128(parts) + Int128(duration - 1)) / Int128(duration)
-                count = min(segments, Int(clamping: max(0, begun)))
+                let startedCount = (Int128(length) * Int128(parts) + Int128(duration - 1)) / Int128(duration)
+                count = min(segments, Int(clamping: max(0, startedCount)))
             }
         }
         return [MPDSegmentRun(first: 0, time: offset, duration: duration, count: count, number: start, parts: parts)]
@@ -221,9 +221,9 @@ package struct MPDSegments: Sendable {
             duration = seconds(run.duration * (part + 1)) / run.parts - before
             start += before
         }
-        if let whole = period.duration, isByDuration, let known = duration {
+        if let whole = period.duration, isByDuration, let nominal = duration {
             // the last one ends with the period
-            duration = max(.zero, min(known, period.start + whole - start))
+            duration = max(.zero, min(nominal, period.start + whole - start))
         }
         let last = count.map { $0 - 1 == index } ?? false
         if last, duration == nil, case .whole = addresses { duration = period.duration }
@@ -267,8 +267,8 @@ package struct MPDSegments: Sendable {
         guard let depth = mpd.timeShiftBufferDepth else { return 0..<upper }
         // after the end of an MPD, time still advances for segments that leave the buffer
         let past = Duration.milliseconds(now.milliseconds - begin.milliseconds)
-        let lower = firstIndex(upper) { place in
-            let segment = timed(at: place)
+        let lower = firstIndex(upper) { index in
+            let segment = timed(at: index)
             return (segment.map { $0.start + ($0.duration ?? .zero) * 2 } ?? .zero) + depth >= past
         }
         return lower..<max(lower, upper)
@@ -311,13 +311,13 @@ package struct MPDSegments: Sendable {
         let run = runs[low - 1]
         var index = run.first
         if run.duration > 0 {
-            let behind = media.subtractingReportingOverflow(run.time)
-            guard !behind.overflow else { return nil }
-            let (number, rest) = behind.partialValue.quotientAndRemainder(dividingBy: run.duration)
+            let elapsed = media.subtractingReportingOverflow(run.time)
+            guard !elapsed.overflow else { return nil }
+            let (number, remainder) = elapsed.partialValue.quotientAndRemainder(dividingBy: run.duration)
             let (segments, tooMany) = number.multipliedReportingOverflow(by: run.parts)
             guard !tooMany, segments < Self.latest else { return nil }
             // the product is below the duration times the parts, which was checked
-            index = run.first + Int(segments) + Int(rest * run.parts / run.duration)
+            index = run.first + Int(segments) + Int(remainder * run.parts / run.duration)
         }
         if let inRun = run.count { index = min(index, run.first + inRun) }
         // times are rounded down to units, and the segment may end before its run does
@@ -343,9 +343,9 @@ package struct MPDSegments: Sendable {
         let time = Self.ticks(max(.zero, elapsed + early - period.start), timescale)
         // after the last media time there is no segment
         let (media, over) = time.addingReportingOverflow(offset)
-        let behind = max(0, min(over ? Self.latest : media, Self.latest)).subtractingReportingOverflow(last.time)
-        guard !behind.overflow else { return last.first }
-        return last.first + Int(min(Self.limit, max(0, behind.partialValue) / last.duration + 1)) * Int(last.parts)
+        let elapsedTicks = max(0, min(over ? Self.latest : media, Self.latest)).subtractingReportingOverflow(last.time)
+        guard !elapsedTicks.overflow else { return last.first }
+        return last.first + Int(min(Self.limit, max(0, elapsedTicks.partialValue) / last.duration + 1)) * Int(last.parts)
     }
 
     /// The first index below a bound that satisfies a predicate, which then holds for all later indexes; the bound if there is
@@ -386,10 +386,10 @@ package struct MPDSegments: Sendable {
 
     /// Units of media time as a duration.
     static func duration(_ ticks: Int64, _ timescale: Int64) -> Duration {
-        let (whole, rest) = ticks.quotientAndRemainder(dividingBy: timescale)
+        let (whole, remainder) = ticks.quotientAndRemainder(dividingBy: timescale)
         // the timescale has 32 bits, and the rest is less than it: nine digits at a time
-        let (billionths, left) = (rest &* 1_000_000_000).quotientAndRemainder(dividingBy: timescale)
-        let attoseconds = billionths &* 1_000_000_000 &+ left &* 1_000_000_000 / timescale
+        let (billionths, fraction) = (remainder &* 1_000_000_000).quotientAndRemainder(dividingBy: timescale)
+        let attoseconds = billionths &* 1_000_000_000 &+ fraction &* 1_000_000_000 / timescale
         return Duration(secondsComponent: whole, attosecondsComponent: attoseconds)
     }
 

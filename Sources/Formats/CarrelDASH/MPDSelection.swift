@@ -19,19 +19,19 @@ package enum MPDSelection {
         in period: MPDPeriod
     ) -> (adaptationSet: Int, representation: Int)? {
         let codec = Self.codec(representation, set)
-        var best: (rank: (Int, Int, Int, Int, UInt64), place: (Int, Int))?
-        for (setPlace, other) in period.adaptationSets.enumerated() where other.kind == set.kind {
+        var best: (rank: (Int, Int, Int, Int, UInt64), position: (Int, Int))?
+        for (setIndex, other) in period.adaptationSets.enumerated() where other.kind == set.kind {
             let isOtherLanguage = MPDLanguage.isEqual(other.language, set.language) ? 0 : 1
             let isOtherRole = other.isMain == set.isMain ? 0 : 1
-            for (place, candidate) in other.representations.enumerated() {
+            for (index, candidate) in other.representations.enumerated() {
                 let isOtherID = !representation.id.isEmpty && candidate.id == representation.id ? 0 : 1
                 let isOtherCodec = Self.codec(candidate, other) == codec ? 0 : 1
                 let (a, b) = (candidate.bandwidth, representation.bandwidth)
                 let rank = (isOtherID, isOtherCodec, isOtherLanguage, isOtherRole, max(a, b) - min(a, b))
-                if best.map({ rank < $0.rank }) ?? true { best = (rank, (setPlace, place)) }
+                if best.map({ rank < $0.rank }) ?? true { best = (rank, (setIndex, index)) }
             }
         }
-        return best.map { ($0.place.0, $0.place.1) }
+        return best.map { ($0.position.0, $0.position.1) }
     }
 
     /// The sample entries of the codecs, such as `avc1` of `avc1.64001f`: a decoder switches between equal ones without a

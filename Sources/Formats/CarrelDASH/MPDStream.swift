@@ -6,7 +6,7 @@ import CarrelBytes
 package struct MPDStream: Sendable {
     package let period: MPD.Timing
     /// The places of period, adaptation set and representation in the MPD.
-    package let place: (period: Int, adaptationSet: Int, representation: Int)
+    package let position: (period: Int, adaptationSet: Int, representation: Int)
     package let id: String
     package let bandwidth: UInt64
     /// The representation's own properties, and the set's.
@@ -25,7 +25,7 @@ package struct MPDStream: Sendable {
 
     init(
         period: MPD.Timing,
-        place: (period: Int, adaptationSet: Int, representation: Int),
+        position: (period: Int, adaptationSet: Int, representation: Int),
         representation: MPDRepresentation,
         upper: MPDMediaProperties,
         references: [String: MPDContentProtection],
@@ -35,7 +35,7 @@ package struct MPDStream: Sendable {
         availabilityTimeComplete: Bool
     ) {
         self.period = period
-        self.place = place
+        self.position = position
         id = representation.id
         bandwidth = representation.bandwidth
         own = representation.properties
@@ -45,7 +45,7 @@ package struct MPDStream: Sendable {
         self.information = information
         self.availabilityTimeOffset = availabilityTimeOffset
         self.availabilityTimeComplete = availabilityTimeComplete
-        hasInformationOfItsOwn = place.representation == 0 || representation.information != nil
+        hasInformationOfItsOwn = position.representation == 0 || representation.information != nil
     }
 
     /// Its properties merged with the set's, computed on access.
@@ -105,12 +105,12 @@ extension MPD {
     func forEachStream<E: Error>(url: String?, _ body: (MPDStream) throws(E) -> Void) throws(E) {
         let references = references
         let whole = Base(url: url ?? "", offset: nil).below(baseURLs)
-        for (periodPlace, (period, timing)) in zip(periods, timings).enumerated() {
+        for (periodIndex, (period, timing)) in zip(periods, timings).enumerated() {
             let periodBase = whole.below(period.baseURLs)
-            for (setPlace, set) in period.adaptationSets.enumerated() {
+            for (setIndex, set) in period.adaptationSets.enumerated() {
                 let setBase = periodBase.below(set.baseURLs)
                 let setInformation = Self.merged(set.information, period.information)
-                for (place, representation) in set.representations.enumerated() {
+                for (index, representation) in set.representations.enumerated() {
                     let base = setBase.below(representation.baseURLs)
                     let information = Self.merged(representation.information, setInformation)
                     var offset = information?.availabilityTimeOffset
@@ -118,7 +118,7 @@ extension MPD {
                     try body(
                         MPDStream(
                             period: timing,
-                            place: (periodPlace, setPlace, place),
+                            position: (periodIndex, setIndex, index),
                             representation: representation,
                             upper: set.properties,
                             references: references,
@@ -158,11 +158,11 @@ extension MPD {
 
     /// The descriptors of content protection that others may refer to (ISO/IEC 23009-1 §5.8.4.1, @refId); none if none does.
     private var references: [String: MPDContentProtection] {
-        var known: [String: MPDContentProtection] = [:]
+        var protections: [String: MPDContentProtection] = [:]
         var hasReferences = false
         func add(_ list: [MPDContentProtection]) {
             for protection in list {
-                if let id = protection.refID { known[id] = protection }
+                if let id = protection.refID { protections[id] = protection }
                 if protection.ref != nil { hasReferences = true }
             }
         }
@@ -173,6 +173,6 @@ extension MPD {
                 for representation in set.representations { add(representation.properties.contentProtections) }
             }
         }
-        return hasReferences ? known : [:]
+        return hasReferences ? protections : [:]
     }
 }

@@ -26,20 +26,20 @@ package struct MPDTimelines: Sendable {
         var limit: Int?
     }
 
-    private struct Made: Sendable {
+    private struct RunsEntry: Sendable {
         let timeline: [SegmentInformation.TimelineEntry]
         let runs: [MPDSegmentRun]
     }
 
-    private struct Known: Sendable {
+    private struct SequencesEntry: Sendable {
         let timeline: [SegmentInformation.TimelineEntry]
         let hasSequences: Bool
     }
 
     private let keepsRuns: Bool
     private let workLimit: Int
-    private var made: [Key: Made] = [:]
-    private var known: [Storage: Known] = [:]
+    private var runEntries: [Key: RunsEntry] = [:]
+    private var sequenceEntries: [Storage: SequencesEntry] = [:]
     /// Entries that runs were made of.
     private var work = 0
     /// Runs that are kept.
@@ -56,9 +56,9 @@ package struct MPDTimelines: Sendable {
     /// Whether a number of a timeline has several segments (@k).
     mutating func hasSequences(_ timeline: [SegmentInformation.TimelineEntry]) -> Bool {
         let storage = Storage(timeline)
-        if let known = known[storage] { return known.hasSequences }
+        if let entry = sequenceEntries[storage] { return entry.hasSequences }
         let hasSequences = timeline.contains { $0.parts > 1 }
-        known[storage] = Known(timeline: timeline, hasSequences: hasSequences)
+        sequenceEntries[storage] = SequencesEntry(timeline: timeline, hasSequences: hasSequences)
         return hasSequences
     }
 
@@ -86,13 +86,13 @@ package struct MPDTimelines: Sendable {
             startNumber: startNumber,
             limit: limit
         )
-        if let known = made[key] { return known.runs }
+        if let entry = runEntries[key] { return entry.runs }
         guard timeline.count <= workLimit - work else {
             throw Malformed("timelines of the MPD have too many entries together", at: 0)
         }
         work += timeline.count
         let runs = try TimelineRuns.make(timeline, offset, length, startNumber, limit, keepsRuns)
-        made[key] = Made(timeline: timeline, runs: runs)
+        runEntries[key] = RunsEntry(timeline: timeline, runs: runs)
         count += runs.count
         return runs
     }

@@ -24,7 +24,7 @@ final class MPDVisitor: XMLVisitor {
     /// Descriptors and the like of the open set or representation.
     private var properties = 0
     /// Bytes that the MPD takes in memory so far, about.
-    private var kept = 0
+    private var keptBytes = 0
     private var preselection: MPDPreselection?
     private var information: SegmentInformation?
     private var timeline = TimelineState()
@@ -38,8 +38,8 @@ final class MPDVisitor: XMLVisitor {
         if timeline.isOpen {
             do throws(MPDFault) {
                 if timeline.start(), tag.isNamed("S") { timeline.add(try SegmentInformation.TimelineEntry(tag)) }
-                kept &+= MemoryLayout<SegmentInformation.TimelineEntry>.stride
-                if kept > Self.keptLimit { try keep(0) }
+                keptBytes &+= MemoryLayout<SegmentInformation.TimelineEntry>.stride
+                if keptBytes > Self.keptLimit { try keep(0) }
             } catch {
                 fault = (error.what, number)
             }
@@ -63,8 +63,8 @@ final class MPDVisitor: XMLVisitor {
 
     /// Counts memory that stays in use.
     private func keep(_ size: Int) throws(MPDFault) {
-        kept += size
-        guard kept <= Self.keptLimit else { throw MPDFault("MPD has too many elements") }
+        keptBytes += size
+        guard keptBytes <= Self.keptLimit else { throw MPDFault("MPD has too many elements") }
     }
 
     private func descriptor(_ tag: borrowing XMLTag) throws(MPDFault) -> MPDDescriptor {
@@ -74,7 +74,7 @@ final class MPDVisitor: XMLVisitor {
 
     func take(_ text: String) {
         guard takesText, self.text.utf8.count + text.utf8.count <= 1 << 20 else { return }
-        kept += text.utf8.count
+        keptBytes += text.utf8.count
         self.text += text
     }
 
@@ -277,45 +277,45 @@ final class MPDVisitor: XMLVisitor {
         switch element {
         case .text(let kind): close(kind)
         case .information:
-            guard let done = information else { return }
-            information = nil
-            guard done.link?.href != MPDLink.nothing else { return }
+            guard let information else { return }
+            self.information = nil
+            guard information.link?.href != MPDLink.nothing else { return }
             if representation != nil {
-                representation?.information = done
+                representation?.information = information
             } else if set != nil {
-                set?.information = done
+                set?.information = information
             } else {
-                period?.information = done
+                period?.information = information
             }
         case .protection:
-            guard let done = protection else { return }
-            protection = nil
+            guard let protection else { return }
+            self.protection = nil
             if representation != nil {
-                representation?.properties.contentProtections.append(done)
+                representation?.properties.contentProtections.append(protection)
             } else if set != nil {
-                set?.properties.contentProtections.append(done)
+                set?.properties.contentProtections.append(protection)
             } else {
-                mpd?.contentProtections.append(done)
+                mpd?.contentProtections.append(protection)
             }
         case .event:
-            guard var done = event else { return }
-            event = nil
-            if done.message == nil, !text.isEmpty { done.message = text }
-            stream?.events.append(done)
+            guard var event else { return }
+            self.event = nil
+            if event.message == nil, !text.isEmpty { event.message = text }
+            stream?.events.append(event)
         case .eventStream:
-            if let done = stream, done.link?.href != MPDLink.nothing { period?.eventStreams.append(done) }
+            if let stream, stream.link?.href != MPDLink.nothing { period?.eventStreams.append(stream) }
             stream = nil
         case .representation:
-            if let done = representation { set?.representations.append(done) }
+            if let representation { set?.representations.append(representation) }
             representation = nil
         case .adaptationSet:
-            if let done = set, done.link?.href != MPDLink.nothing { period?.adaptationSets.append(done) }
+            if let set, set.link?.href != MPDLink.nothing { period?.adaptationSets.append(set) }
             set = nil
         case .preselection:
-            if let done = preselection { period?.preselections.append(done) }
+            if let preselection { period?.preselections.append(preselection) }
             preselection = nil
         case .period:
-            if let done = period, done.link?.href != MPDLink.nothing { mpd?.periods.append(done) }
+            if let period, period.link?.href != MPDLink.nothing { mpd?.periods.append(period) }
             period = nil
         case .mpd, .timeline, .listed, .segmentEncryption, .cryptoTimeline, .marlinContentIDs, .inbandEventStream, .other: break
         }

@@ -238,8 +238,8 @@ private struct MPDWriter: ~Copyable {
     private static func uuid(_ digits: String) -> String {
         guard digits.utf8.count == 32 else { return digits }
         var out = ""
-        for (place, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(place) { out += "-" }
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { out += "-" }
             out.append(digit)
         }
         return out

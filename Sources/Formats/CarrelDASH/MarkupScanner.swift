@@ -13,24 +13,24 @@ struct MarkupScanner {
         let isEmpty: Bool
     }
 
-    private var place: Int
+    private var position: Int
 
-    init(at place: Int = 0) {
-        self.place = place
+    init(at position: Int = 0) {
+        self.position = position
     }
 
     /// The next tag; nil at the end.
     mutating func next(_ bytes: RawSpan) -> Tag? {
-        while place < bytes.byteCount {
-            guard bytes.u8(at: place) == UInt8(ascii: "<") else {
-                place += 1
+        while position < bytes.byteCount {
+            guard bytes.u8(at: position) == UInt8(ascii: "<") else {
+                position += 1
                 continue
             }
-            if bytes.matches("<!--", at: place) {
+            if bytes.matches("<!--", at: position) {
                 skip(to: "-->", from: 4, bytes)
-            } else if bytes.matches("<![CDATA[", at: place) {
+            } else if bytes.matches("<![CDATA[", at: position) {
                 skip(to: "]]>", from: 9, bytes)
-            } else if bytes.matches("<?", at: place) {
+            } else if bytes.matches("<?", at: position) {
                 skip(to: "?>", from: 2, bytes)
             } else {
                 return tag(bytes)
@@ -40,17 +40,17 @@ struct MarkupScanner {
     }
 
     private mutating func skip(to end: StaticString, from length: Int, _ bytes: RawSpan) {
-        place += length
-        while place < bytes.byteCount, !bytes.matches(end, at: place) { place += 1 }
-        place = min(bytes.byteCount, place + end.utf8CodeUnitCount)
+        position += length
+        while position < bytes.byteCount, !bytes.matches(end, at: position) { position += 1 }
+        position = min(bytes.byteCount, position + end.utf8CodeUnitCount)
     }
 
     private mutating func tag(_ bytes: RawSpan) -> Tag {
-        let start = place
-        let isStart = !bytes.matches("</", at: place)
+        let start = position
+        let isStart = !bytes.matches("</", at: position)
         var quote: UInt8?
-        while place < bytes.byteCount {
-            let byte = bytes.u8(at: place)
+        while position < bytes.byteCount {
+            let byte = bytes.u8(at: position)
             if let open = quote {
                 if byte == open { quote = nil }
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
@@ -58,21 +58,21 @@ struct MarkupScanner {
             } else if byte == UInt8(ascii: ">") {
                 break
             }
-            place += 1
+            position += 1
         }
-        let isEmpty = isStart && place > start && place < bytes.byteCount && bytes.u8(at: place - 1) == UInt8(ascii: "/")
-        place = min(bytes.byteCount, place + 1)
-        return Tag(range: start..<place, isStart: isStart, isEmpty: isEmpty)
+        let isEmpty = isStart && position > start && position < bytes.byteCount && bytes.u8(at: position - 1) == UInt8(ascii: "/")
+        position = min(bytes.byteCount, position + 1)
+        return Tag(range: start..<position, isStart: isStart, isEmpty: isEmpty)
     }
 
     /// The offset of the start tag of an element by its number from zero; 0 if there is none, as in UTF-16.
     static func offset(ofElement number: Int, in bytes: RawSpan) -> Int {
         var scanner = MarkupScanner()
-        var left = number
+        var remaining = number
         while let tag = scanner.next(bytes) {
             guard tag.isStart else { continue }
-            if left == 0 { return tag.range.lowerBound }
-            left -= 1
+            if remaining == 0 { return tag.range.lowerBound }
+            remaining -= 1
         }
         return 0
     }
@@ -91,37 +91,39 @@ struct MarkupScanner {
         of tag: Range<Int>,
         in bytes: RawSpan
     ) -> [Range<Int>] {
-        var found: [Range<Int>] = []
-        var place = tag.lowerBound + 1
+        var ranges: [Range<Int>] = []
+        var position = tag.lowerBound + 1
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0d ~= byte }
         // the element's name
-        while place < tag.upperBound, !isSpace(bytes.u8(at: place)) { place += 1 }
-        while place < tag.upperBound {
-            let start = place
-            while place < tag.upperBound, isSpace(bytes.u8(at: place)) { place += 1 }
-            var local = place
+        while position < tag.upperBound, !isSpace(bytes.u8(at: position)) { position += 1 }
+        while position < tag.upperBound {
+            let start = position
+            while position < tag.upperBound, isSpace(bytes.u8(at: position)) { position += 1 }
+            var local = position
             var hasPrefix = false
-            while place < tag.upperBound, bytes.u8(at: place) != UInt8(ascii: "="), !isSpace(bytes.u8(at: place)) {
-                if bytes.u8(at: place) == UInt8(ascii: ":") {
-                    local = place + 1
+            while position < tag.upperBound, bytes.u8(at: position) != UInt8(ascii: "="), !isSpace(bytes.u8(at: position)) {
+                if bytes.u8(at: position) == UInt8(ascii: ":") {
+                    local = position + 1
                     hasPrefix = true
                 }
-                place += 1
+                position += 1
             }
-            let end = place
-            while place < tag.upperBound, bytes.u8(at: place) != UInt8(ascii: "\""), bytes.u8(at: place) != UInt8(ascii: "'") {
-                place += 1
+            let end = position
+            while position < tag.upperBound, bytes.u8(at: position) != UInt8(ascii: "\""),
+                bytes.u8(at: position) != UInt8(ascii: "'")
+            {
+                position += 1
             }
-            guard place < tag.upperBound else { break }
-            let quote = bytes.u8(at: place)
-            place += 1
-            while place < tag.upperBound, bytes.u8(at: place) != quote { place += 1 }
-            place = min(tag.upperBound, place + 1)
+            guard position < tag.upperBound else { break }
+            let quote = bytes.u8(at: position)
+            position += 1
+            while position < tag.upperBound, bytes.u8(at: position) != quote { position += 1 }
+            position = min(tag.upperBound, position + 1)
             let candidates = hasPrefix ? names + prefixed : names
             for name in candidates where end - local == name.utf8CodeUnitCount && bytes.matches(name, at: local) {
-                found.append(start..<place)
+                ranges.append(start..<position)
             }
         }
-        return found
+        return ranges
     }
 }

@@ -5,14 +5,14 @@ import CarrelXML
 
 /// Finds the elements of an MPD that are references, with their effective base URLs.
 final class ReferenceVisitor: XMLVisitor {
-    struct Found {
+    struct Entry {
         /// Its number in the document.
         let element: Int
         let link: MPDLink
         let base: String
     }
 
-    private(set) var found: [Found] = []
+    private(set) var entries: [Entry] = []
     /// The base of each open element, and whether it was declared there.
     private var bases: [(url: String, isOwn: Bool)]
     private var number = -1
@@ -33,7 +33,7 @@ final class ReferenceVisitor: XMLVisitor {
         number += 1
         let base = bases.last?.url ?? ""
         // keeps one above the limit, which the caller then refuses
-        if found.count <= limit, let link = MPDLink(of: tag) { found.append(Found(element: number, link: link, base: base)) }
+        if entries.count <= limit, let link = MPDLink(of: tag) { entries.append(Entry(element: number, link: link, base: base)) }
         takesText = tag.isNamed("BaseURL")
         text = ""
         bases.append((base, false))

@@ -7,7 +7,7 @@ struct SegmentAddresses: Sendable {
     }
 
     /// A number, the least of its digits, and the end of the text before it.
-    private struct Place: Sendable {
+    private struct Placeholder: Sendable {
         let value: Value
         let width: Int
         let textEnd: Int
@@ -15,7 +15,7 @@ struct SegmentAddresses: Sendable {
 
     /// The text around the numbers.
     private let text: [UInt8]
-    private let places: [Place]
+    private let placeholders: [Placeholder]
     /// Bytes of an address at most.
     private let limit: Int
     /// The media time that is zero in addresses.
@@ -28,17 +28,17 @@ struct SegmentAddresses: Sendable {
     ///   - begin: the media time that corresponds to zero in addresses.
     init(_ template: URLTemplate, after folder: String, _ values: URLTemplate.Values, begin: Int64) {
         var text = Array(folder.utf8)
-        var places: [Place] = []
+        var placeholders: [Placeholder] = []
         var limit = 0
-        func place(_ value: Value, _ width: Int) {
-            places.append(Place(value: value, width: width, textEnd: text.count))
+        func addPlaceholder(_ value: Value, _ width: Int) {
+            placeholders.append(Placeholder(value: value, width: width, textEnd: text.count))
             limit += max(width, Self.mostDigits) + 1
         }
         for part in template.parts {
             switch part {
-            case .number(let width): place(.number, width)
-            case .time(let width): place(.time, width)
-            case .subNumber(let width): place(.subNumber, width)
+            case .number(let width): addPlaceholder(.number, width)
+            case .time(let width): addPlaceholder(.time, width)
+            case .subNumber(let width): addPlaceholder(.subNumber, width)
             case .text, .representationID, .bandwidth:
                 var more = ""
                 URLTemplate.append(part, values, to: &more)
@@ -46,7 +46,7 @@ struct SegmentAddresses: Sendable {
             }
         }
         self.text = text
-        self.places = places
+        self.placeholders = placeholders
         self.limit = limit + text.count
         self.begin = begin
     }
@@ -58,16 +58,16 @@ struct SegmentAddresses: Sendable {
     func address(_ number: Int64, _ time: Int64, _ subNumber: Int64) -> String {
         unsafe String(unsafeUninitializedCapacity: limit) { buffer in
             var (count, start) = (0, 0)
-            for place in places {
-                unsafe append(start..<place.textEnd, to: buffer, &count)
-                start = place.textEnd
+            for placeholder in placeholders {
+                unsafe append(start..<placeholder.textEnd, to: buffer, &count)
+                start = placeholder.textEnd
                 let value =
-                    switch place.value {
+                    switch placeholder.value {
                     case .number: number
                     case .time: time - begin
                     case .subNumber: subNumber
                     }
-                unsafe Self.append(value, place.width, to: buffer, &count)
+                unsafe Self.append(value, placeholder.width, to: buffer, &count)
             }
             unsafe append(start..<text.count, to: buffer, &count)
             return count
@@ -84,18 +84,18 @@ struct SegmentAddresses: Sendable {
             unsafe buffer[count] = UInt8(ascii: "-")
             count += 1
         }
-        var rest = value.magnitude
+        var remainder = value.magnitude
         var digits = 1
-        while rest >= 10 {
-            rest /= 10
+        while remainder >= 10 {
+            remainder /= 10
             digits += 1
         }
         let end = count + max(width, digits)
-        rest = value.magnitude
-        for place in (count..<end).reversed() {
-            let (tens, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            unsafe buffer[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
-            rest = tens
+        remainder = value.magnitude
+        for index in (count..<end).reversed() {
+            let (tens, digit) = remainder.quotientAndRemainder(dividingBy: 10)
+            unsafe buffer[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+            remainder = tens
         }
         count = end
     }

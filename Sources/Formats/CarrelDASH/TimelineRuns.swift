@@ -34,7 +34,7 @@ enum TimelineRuns {
         var number = startNumber
         let end: Int64? =
             if let length { offset.addingReportingOverflow(length).overflow ? nil : offset + length } else { nil }
-        for (place, entry) in timeline.enumerated() {
+        for (index, entry) in timeline.enumerated() {
             if let limit, numbers >= limit { break }
             if let own = entry.time { time = own }
             if let own = entry.number { number = own }
@@ -49,8 +49,8 @@ enum TimelineRuns {
                 guard entry.repeats < Int64(mostSegments) else { throw Malformed("timeline has too many segments", at: 0) }
                 times = Int(entry.repeats) + 1
             } else {
-                let next = place + 1 < timeline.count ? timeline[place + 1].time : end
-                if place + 1 < timeline.count, next == nil {
+                let next = index + 1 < timeline.count ? timeline[index + 1].time : end
+                if index + 1 < timeline.count, next == nil {
                     throw Malformed("timeline repeats up to an entry without a time", at: 0)
                 }
                 times = next.map { next in

@@ -46,15 +46,15 @@ package struct URLTemplate: Sendable, Hashable {
         self.text = text
         var parts: [Part] = []
         var literal = ""
-        var rest = text[...]
-        while let dollar = rest.utf8.firstIndex(of: UInt8(ascii: "$")) {
-            literal += rest[..<dollar]
-            rest = rest[rest.index(after: dollar)...]
-            guard let end = rest.utf8.firstIndex(of: UInt8(ascii: "$")) else {
+        var remainder = text[...]
+        while let dollar = remainder.utf8.firstIndex(of: UInt8(ascii: "$")) {
+            literal += remainder[..<dollar]
+            remainder = remainder[remainder.index(after: dollar)...]
+            guard let end = remainder.utf8.firstIndex(of: UInt8(ascii: "$")) else {
                 throw Fault(what: "template has a single dollar sign")
             }
-            let identifier = rest[..<end]
-            rest = rest[rest.index(after: end)...]
+            let identifier = remainder[..<end]
+            remainder = remainder[remainder.index(after: end)...]
             if identifier.isEmpty {
                 literal += "$"
                 continue
@@ -63,7 +63,7 @@ package struct URLTemplate: Sendable, Hashable {
             literal = ""
             parts.append(try Self.part(identifier))
         }
-        literal += rest
+        literal += remainder
         if !literal.isEmpty { parts.append(.text(literal)) }
         self.parts = parts
         guard !hasSubNumbers || isOfSegments else { throw Fault(what: "template has sub-numbers without numbers or times") }

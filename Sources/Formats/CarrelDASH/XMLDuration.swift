@@ -4,23 +4,23 @@
 enum XMLDuration {
     /// Reads a duration such as `PT1H2M3.5S`, to the nanosecond; nil for anything else.
     static func parse(_ text: String) -> Duration? {
-        var rest = Substring(text).utf8
-        while let last = rest.last, last == 0x20 { rest = rest.dropLast() }
-        while let first = rest.first, first == 0x20 { rest = rest.dropFirst() }
-        let isNegative = rest.first == UInt8(ascii: "-")
-        if isNegative { rest = rest.dropFirst() }
-        guard rest.popFirst() == UInt8(ascii: "P") else { return nil }
+        var remainder = Substring(text).utf8
+        while let last = remainder.last, last == 0x20 { remainder = remainder.dropLast() }
+        while let first = remainder.first, first == 0x20 { remainder = remainder.dropFirst() }
+        let isNegative = remainder.first == UInt8(ascii: "-")
+        if isNegative { remainder = remainder.dropFirst() }
+        guard remainder.popFirst() == UInt8(ascii: "P") else { return nil }
         var total = Duration.zero
         var isTime = false
         var hasPart = false
-        while let first = rest.first {
+        while let first = remainder.first {
             if first == UInt8(ascii: "T") {
                 guard !isTime else { return nil }
                 isTime = true
-                rest = rest.dropFirst()
+                remainder = remainder.dropFirst()
                 continue
             }
-            guard let (whole, nanoseconds, hasFraction) = number(&rest), let unit = rest.popFirst() else { return nil }
+            guard let (whole, nanoseconds, hasFraction) = number(&remainder), let unit = remainder.popFirst() else { return nil }
             let seconds: Int64
             switch (unit, isTime) {
             case (UInt8(ascii: "Y"), false): seconds = 365 * 86400
@@ -44,24 +44,24 @@ enum XMLDuration {
     /// Most seconds of a duration: some 35,000 years.
     private static let limit: Int64 = 1 << 40
 
-    private static func number(_ rest: inout Substring.UTF8View) -> (whole: Int64, nanoseconds: Int64, hasFraction: Bool)? {
+    private static func number(_ remainder: inout Substring.UTF8View) -> (whole: Int64, nanoseconds: Int64, hasFraction: Bool)? {
         var whole: Int64 = 0
         var count = 0
-        while let byte = rest.first, 0x30...0x39 ~= byte {
+        while let byte = remainder.first, 0x30...0x39 ~= byte {
             guard whole < 1 << 40 else { return nil }
             whole = whole * 10 + Int64(byte & 15)
-            rest = rest.dropFirst()
+            remainder = remainder.dropFirst()
             count += 1
         }
-        guard rest.first == UInt8(ascii: ".") else { return count > 0 ? (whole, 0, false) : nil }
-        rest = rest.dropFirst()
+        guard remainder.first == UInt8(ascii: ".") else { return count > 0 ? (whole, 0, false) : nil }
+        remainder = remainder.dropFirst()
         var unit: Int64 = 100_000_000
         var nanos: Int64 = 0
-        while let byte = rest.first, 0x30...0x39 ~= byte {
+        while let byte = remainder.first, 0x30...0x39 ~= byte {
             count += 1
             nanos += Int64(byte & 15) * unit
             unit /= 10
-            rest = rest.dropFirst()
+            remainder = remainder.dropFirst()
         }
         return count > 0 ? (whole, nanos, true) : nil
     }

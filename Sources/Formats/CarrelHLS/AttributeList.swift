@@ -31,9 +31,9 @@ package struct AttributeList: Sendable, Hashable {
     package init() {}
 
     /// The attributes of a tag with their texts.
-    init(_ found: [ScannedAttribute], _ bytes: RawSpan) {
-        attributes.reserveCapacity(found.count)
-        for attribute in found {
+    init(_ scanned: [ScannedAttribute], _ bytes: RawSpan) {
+        attributes.reserveCapacity(scanned.count)
+        for attribute in scanned {
             let text = bytes.text(attribute.value)
             attributes.append(
                 Attribute(name: bytes.text(attribute.name), value: attribute.isQuoted ? .quoted(text) : .bare(text))
@@ -45,10 +45,10 @@ package struct AttributeList: Sendable, Hashable {
     package subscript(name: String) -> Value? {
         get { attributes.first { $0.name == name }?.value }
         set {
-            let place = attributes.firstIndex { $0.name == name }
-            switch (place, newValue) {
-            case (let place?, let value?): attributes[place] = Attribute(name: name, value: value)
-            case (let place?, nil): attributes.remove(at: place)
+            let index = attributes.firstIndex { $0.name == name }
+            switch (index, newValue) {
+            case (let index?, let value?): attributes[index] = Attribute(name: name, value: value)
+            case (let index?, nil): attributes.remove(at: index)
             case (nil, let value?): attributes.append(Attribute(name: name, value: value))
             case (nil, nil): break
             }

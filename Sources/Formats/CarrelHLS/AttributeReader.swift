@@ -17,9 +17,9 @@ struct AttributeReader {
 
     /// Reads the list in a range, or returns its fault.
     mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Result<AttributeList, AttributeFault> {
-        var found: [ScannedAttribute] = []
-        if let fault = scan(bytes, range, into: &found) { return .failure(fault) }
-        return .success(AttributeList(found, bytes))
+        var attributes: [ScannedAttribute] = []
+        if let fault = scan(bytes, range, into: &attributes) { return .failure(fault) }
+        return .success(AttributeList(attributes, bytes))
     }
 
     /// Finds the attributes in a range.
@@ -27,75 +27,75 @@ struct AttributeReader {
     /// - Parameters:
     ///   - bytes: the playlist.
     ///   - range: the range of the list.
-    ///   - found: gets the attributes, instead of its previous ones.
+    ///   - attributes: gets the attributes, instead of its previous ones.
     /// - Returns: the fault of the list; nil if there is none.
-    mutating func scan(_ bytes: RawSpan, _ range: Range<Int>, into found: inout [ScannedAttribute]) -> AttributeFault? {
-        found.removeAll(keepingCapacity: true)
-        var place = range.lowerBound
+    mutating func scan(_ bytes: RawSpan, _ range: Range<Int>, into attributes: inout [ScannedAttribute]) -> AttributeFault? {
+        attributes.removeAll(keepingCapacity: true)
+        var position = range.lowerBound
         let end = range.upperBound
         while true {
-            if isLenient { skipBlanks(bytes, &place, end) }
-            let nameStart = place
+            if isLenient { skipBlanks(bytes, &position, end) }
+            let nameStart = position
             var word: UInt64 = 0
-            while place < end, Self.isOfName(bytes.u8(at: place)) {
-                word = Self.word(word, bytes.u8(at: place))
-                place &+= 1
+            while position < end, Self.isOfName(bytes.u8(at: position)) {
+                word = Self.word(word, bytes.u8(at: position))
+                position &+= 1
             }
-            var name = nameStart..<place
-            if place == end || name.isEmpty || bytes.u8(at: place) != UInt8(ascii: "=") {
-                while place < end, bytes.u8(at: place) != UInt8(ascii: "=") { place &+= 1 }
-                guard place < end else { return AttributeFault("attribute has no value") }
-                name = nameStart..<place
-                if isLenient { name = trimmed(bytes, name) }
+            var name = nameStart..<position
+            if position == end || name.isEmpty || bytes.u8(at: position) != UInt8(ascii: "=") {
+                while position < end, bytes.u8(at: position) != UInt8(ascii: "=") { position &+= 1 }
+                guard position < end else { return AttributeFault("attribute has no value") }
+                name = nameStart..<position
+                if isLenient { name = trim(bytes, name) }
                 guard !name.isEmpty, let whole = Self.word(ofName: name, bytes) else {
                     return AttributeFault("attribute name is not made of capitals, digits and hyphens")
                 }
                 word = whole
             }
-            place &+= 1
-            if isLenient { skipBlanks(bytes, &place, end) }
+            position &+= 1
+            if isLenient { skipBlanks(bytes, &position, end) }
             var value: Range<Int>
-            let isQuoted = place < end && bytes.u8(at: place) == UInt8(ascii: "\"")
+            let isQuoted = position < end && bytes.u8(at: position) == UInt8(ascii: "\"")
             if isQuoted {
-                let start = place &+ 1
-                place = bytes.firstQuotationMark(start..<end)
-                guard place < end else { return AttributeFault("quoted string does not end") }
-                value = start..<place
-                place &+= 1
-                if isLenient { skipBlanks(bytes, &place, end) }
+                let start = position &+ 1
+                position = bytes.firstQuotationMark(start..<end)
+                guard position < end else { return AttributeFault("quoted string does not end") }
+                value = start..<position
+                position &+= 1
+                if isLenient { skipBlanks(bytes, &position, end) }
             } else {
-                let start = place
-                place = bytes.firstEndOfBare(start..<end)
-                value = start..<place
-                if value.isEmpty || place < end && bytes.u8(at: place) != UInt8(ascii: ",") {
-                    while place < end, bytes.u8(at: place) != UInt8(ascii: ",") { place &+= 1 }
-                    value = start..<place
-                    if isLenient { value = trimmed(bytes, value) }
+                let start = position
+                position = bytes.firstEndOfBare(start..<end)
+                value = start..<position
+                if value.isEmpty || position < end && bytes.u8(at: position) != UInt8(ascii: ",") {
+                    while position < end, bytes.u8(at: position) != UInt8(ascii: ",") { position &+= 1 }
+                    value = start..<position
+                    if isLenient { value = trim(bytes, value) }
                     guard !value.isEmpty, isBare(bytes, value) else {
                         return AttributeFault("attribute value is empty or holds a blank or quotation mark")
                     }
                 }
             }
-            guard found.count < Self.limit else { return AttributeFault("tag has too many attributes") }
+            guard attributes.count < Self.limit else { return AttributeFault("tag has too many attributes") }
             let attribute = ScannedAttribute(name: name, value: value, isQuoted: isQuoted, word: word)
-            for other in found where other.hasName(of: attribute, bytes) { return AttributeFault("attribute appears twice") }
-            found.append(attribute)
-            guard place < end else { return nil }
-            guard bytes.u8(at: place) == UInt8(ascii: ",") else {
+            for other in attributes where other.hasName(of: attribute, bytes) { return AttributeFault("attribute appears twice") }
+            attributes.append(attribute)
+            guard position < end else { return nil }
+            guard bytes.u8(at: position) == UInt8(ascii: ",") else {
                 return AttributeFault("attributes are not separated by a comma")
             }
-            place &+= 1
+            position &+= 1
         }
     }
 
-    private mutating func skipBlanks(_ bytes: RawSpan, _ place: inout Int, _ end: Int) {
-        while place < end, bytes.u8(at: place) == 0x20 || bytes.u8(at: place) == 0x09 {
-            place += 1
+    private mutating func skipBlanks(_ bytes: RawSpan, _ position: inout Int, _ end: Int) {
+        while position < end, bytes.u8(at: position) == 0x20 || bytes.u8(at: position) == 0x09 {
+            position += 1
             blankFound = true
         }
     }
 
-    private mutating func trimmed(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
+    private mutating func trim(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
         let part = bytes.trimmed(range)
         if part != range { blankFound = true }
         return part
@@ -114,17 +114,17 @@ struct AttributeReader {
     /// The word of a name; nil for bytes that a name cannot have.
     private static func word(ofName range: Range<Int>, _ bytes: RawSpan) -> UInt64? {
         var word: UInt64 = 0
-        for place in range {
-            guard isOfName(bytes.u8(at: place)) else { return nil }
-            word = Self.word(word, bytes.u8(at: place))
+        for position in range {
+            guard isOfName(bytes.u8(at: position)) else { return nil }
+            word = Self.word(word, bytes.u8(at: position))
         }
         return word
     }
 
     /// A bare value may hold spaces and tabs for a lenient reader, such as RECENTLY-REMOVED-DATERANGES.
     private mutating func isBare(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
-        for place in range {
-            let byte = bytes.u8(at: place)
+        for position in range {
+            let byte = bytes.u8(at: position)
             if byte == UInt8(ascii: "\"") { return false }
             guard byte <= 0x20 else { continue }
             if !isLenient { return false }

@@ -16,13 +16,13 @@ enum DecimalInteger {
         var value: UInt64 = 0
         // that many digits are below 2^63
         let plain = range.lowerBound..<min(range.upperBound, range.lowerBound &+ 18)
-        for place in plain {
-            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+        for position in plain {
+            let digit = bytes.u8(at: position) &- UInt8(ascii: "0")
             guard digit < 10 else { return nil }
             value = value &* 10 &+ UInt64(digit)
         }
-        for place in plain.upperBound..<range.upperBound {
-            let byte = bytes.u8(at: place)
+        for position in plain.upperBound..<range.upperBound {
+            let byte = bytes.u8(at: position)
             guard isDigit(byte) else { return nil }
             let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
             let (sum, over) = tens.addingReportingOverflow(UInt64(byte & 15))
@@ -45,36 +45,36 @@ enum DecimalInteger {
 
     /// A decimal floating-point number of seconds in place, in microseconds.
     static func parseMicroseconds(_ bytes: RawSpan, _ range: Range<Int>) -> Int64? {
-        var place = range.lowerBound
+        var position = range.lowerBound
         let end = range.upperBound
         var whole: Int64 = 0
-        while place < end {
-            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+        while position < end {
+            let digit = bytes.u8(at: position) &- UInt8(ascii: "0")
             guard digit < 10 else { break }
             guard whole < 1 << 40 else { return nil }
             whole = whole &* 10 &+ Int64(digit)
-            place &+= 1
+            position &+= 1
         }
-        guard place > range.lowerBound, whole < 1 << 40, place &- range.lowerBound <= 20 else { return nil }
-        guard place < end else { return whole &* 1_000_000 }
-        guard bytes.u8(at: place) == UInt8(ascii: "."), place &+ 1 < end else { return nil }
-        place &+= 1
+        guard position > range.lowerBound, whole < 1 << 40, position &- range.lowerBound <= 20 else { return nil }
+        guard position < end else { return whole &* 1_000_000 }
+        guard bytes.u8(at: position) == UInt8(ascii: "."), position &+ 1 < end else { return nil }
+        position &+= 1
         var millionths: Int64 = 0
-        var left = 6
-        while place < end {
-            let digit = bytes.u8(at: place) &- UInt8(ascii: "0")
+        var digitsLeft = 6
+        while position < end {
+            let digit = bytes.u8(at: position) &- UInt8(ascii: "0")
             guard digit < 10 else { return nil }
-            if left > 0 {
+            if digitsLeft > 0 {
                 millionths = millionths &* 10 &+ Int64(digit)
-            } else if left == 0, digit >= 5 {
+            } else if digitsLeft == 0, digit >= 5 {
                 millionths &+= 1
             }
-            left &-= 1
-            place &+= 1
+            digitsLeft &-= 1
+            position &+= 1
         }
-        while left > 0 {
+        while digitsLeft > 0 {
             millionths = millionths &* 10
-            left &-= 1
+            digitsLeft &-= 1
         }
         return whole &* 1_000_000 &+ millionths
     }

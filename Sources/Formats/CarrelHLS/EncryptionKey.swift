@@ -138,8 +138,8 @@ package struct EncryptionKey: Sendable, Hashable {
         let count = digits.count - first
         guard 1...32 ~= count else { throw fault }
         var bytes = [UInt8](repeating: 0, count: 16)
-        for place in 0..<count {
-            let digit = digits[digits.count - 1 - place]
+        for index in 0..<count {
+            let digit = digits[digits.count - 1 - index]
             let value: UInt8
             switch digit {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
@@ -147,7 +147,7 @@ package struct EncryptionKey: Sendable, Hashable {
             case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
             default: throw fault
             }
-            bytes[15 - place / 2] |= place % 2 == 0 ? value : value << 4
+            bytes[15 - index / 2] |= index % 2 == 0 ? value : value << 4
         }
         return bytes
     }

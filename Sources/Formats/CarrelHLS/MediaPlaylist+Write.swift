@@ -32,12 +32,12 @@ extension MediaPlaylist {
 extension [UInt8] {
     /// Appends seconds with six decimals, as EXTINF has them.
     package mutating func append(seconds microseconds: Int64) {
-        let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let (whole, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         append(contentsOf: String(whole).utf8)
         append(UInt8(ascii: "."))
         var unit: Int64 = 100_000
         while unit > 0 {
-            append(UInt8(ascii: "0") + UInt8(rest / unit % 10))
+            append(UInt8(ascii: "0") + UInt8(fraction / unit % 10))
             unit /= 10
         }
     }

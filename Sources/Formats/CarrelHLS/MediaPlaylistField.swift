@@ -81,10 +81,11 @@ enum MediaPlaylistField: CaseIterable {
             if let control = playlist.serverControl { out.append(line: "#EXT-X-SERVER-CONTROL:\(try control.attributes.text())") }
         case .partTarget:
             if let target = playlist.partTarget { out.append(line: "#EXT-X-PART-INF:PART-TARGET=\(target.secondsText)") }
-        case .skipped: if let skipped = playlist.skipped { out.append(line: "#EXT-X-SKIP:\(try skipped.written.text())") }
+        case .skipped: if let skipped = playlist.skipped { out.append(line: "#EXT-X-SKIP:\(try skipped.tagAttributes.text())") }
         case .trailingDateRanges:
             for range in playlist.trailingDateRanges { out.append(line: "#EXT-X-DATERANGE:\(try range.attributes.text())") }
-        case .trailingParts: for part in playlist.trailingParts { out.append(line: "#EXT-X-PART:\(try part.written.text())") }
+        case .trailingParts:
+            for part in playlist.trailingParts { out.append(line: "#EXT-X-PART:\(try part.tagAttributes.text())") }
         case .preloadHints:
             for hint in playlist.preloadHints { out.append(line: "#EXT-X-PRELOAD-HINT:\(try hint.attributes.text())") }
         case .renditionReports:

@@ -15,8 +15,8 @@ extension MediaPlaylistReader {
         if key.initializationVector != nil { need(2, "initialization vectors need version 2", line) }
         if key.keyFormat != nil || key.keyFormatVersions != nil { need(5, "key formats need version 5", line) }
         let format = key.keyFormat ?? "identity"
-        if let place = keys.firstIndex(where: { ($0.keyFormat ?? "identity") == format }) {
-            keys[place] = key
+        if let index = keys.firstIndex(where: { ($0.keyFormat ?? "identity") == format }) {
+            keys[index] = key
         } else {
             guard keys.count < 64 else { throw line.malformed("segment has too many keys") }
             keys.append(key)
@@ -31,8 +31,8 @@ extension MediaPlaylistReader {
         }
         if tag.hasVector { need(2, "initialization vectors need version 2", line) }
         if tag.hasFormat { need(5, "key formats need version 5", line) }
-        if let place = keyTags.firstIndex(where: { bytes.isEqual($0.format.range, tag.format.range) }) {
-            keyTags[place] = tag
+        if let index = keyTags.firstIndex(where: { bytes.isEqual($0.format.range, tag.format.range) }) {
+            keyTags[index] = tag
         } else {
             guard keyTags.count < 64 else { throw line.malformed("segment has too many keys") }
             keyTags.append(tag)
@@ -59,16 +59,16 @@ extension MediaPlaylistReader {
         guard isStateStale else {
             // most keys have one segment; a key of several is read once
             let last = records.states.count - 1
-            guard records.states[last].made == nil else { return }
-            let made = records.make(records.states[last])
-            try context.keep(160 + made.keys.reduce(0) { $0 + $1.keptBytes }, line)
-            records.states[last].made = made
+            guard records.states[last].segmentState == nil else { return }
+            let segmentState = records.make(records.states[last])
+            try context.keep(160 + segmentState.keys.reduce(0) { $0 + $1.keptBytes }, line)
+            records.states[last].segmentState = segmentState
             return
         }
         var state = SegmentRecords.State()
         if readsKeys {
             try context.keep(160 + keys.count * MemoryLayout<EncryptionKey>.stride, line)
-            state.made = SegmentState(keys: keys, initialization, bitrate, context.text)
+            state.segmentState = SegmentState(keys: keys, initialization, bitrate, context.text)
         } else {
             try context.keep(32 + keyTags.count * 8, line)
             state.keys = Int32(clamping: records.keys.count)

@@ -91,7 +91,7 @@ struct MediaPlaylistReader {
         let text = passage.text
         var context = PlaylistContext(text, PlaylistWarnings(text.isLenient ? .lenient : .strict))
         let start = passage.range.lowerBound
-        context.known = playlist.variables
+        context.priorVariables = playlist.variables
         context.variables = PlaylistVariables(playlist.variables.filter { $0.source.place ?? 0 < start })
         var reader = MediaPlaylistReader(context, limit: 2, start: passage.range.lowerBound)
         reader.playlist.iFramesOnly = playlist.iFramesOnly
@@ -115,7 +115,7 @@ struct MediaPlaylistReader {
     private mutating func take(_ bytes: RawSpan, _ lines: Range<Int>) throws(Malformed) {
         var next = lines.lowerBound
         // a segment takes a few lines; comments are few
-        var left = limit &* 8 &+ 1000
+        var linesLeft = limit &* 8 &+ 1000
         while next < lines.upperBound {
             let line = PlaylistLine(bytes, at: next)
             next = line.next
@@ -126,8 +126,8 @@ struct MediaPlaylistReader {
             } else if let (tag, value) = line.tag(bytes) {
                 try read(tag, bytes, value, line)
             }
-            left &-= 1
-            guard left > 0 else { throw line.malformed("playlist has too many lines") }
+            linesLeft &-= 1
+            guard linesLeft > 0 else { throw line.malformed("playlist has too many lines") }
         }
     }
 
@@ -150,7 +150,7 @@ struct MediaPlaylistReader {
             try context.tolerate(.durationAboveTarget, "segment is longer than the target duration", at: offset ?? longest.offset)
         }
         let target = Int64(clamping: min(playlist.targetDuration, 1 << 40)) * 1_000_000
-        for place in withoutDuration { records.list[place].microseconds = target }
+        for index in withoutDuration { records.list[index].microseconds = target }
         playlist.segments = MediaSegments(records)
         var original = playlist
         original.segments = []
@@ -302,22 +302,22 @@ struct MediaPlaylistReader {
         while comma < value.upperBound, bytes.u8(at: comma) != UInt8(ascii: ",") { comma += 1 }
         if comma == value.upperBound { try context.tolerate(.missingComma, "duration is not ended by a comma", at: line.offset) }
         var number = value.lowerBound..<comma
-        var found = DecimalInteger.parseMicroseconds(bytes, number)
-        if found == nil, context.isLenient {
+        var duration = DecimalInteger.parseMicroseconds(bytes, number)
+        if duration == nil, context.isLenient {
             number = bytes.trimmed(number)
-            found = DecimalInteger.parseMicroseconds(bytes, number)
-            if found != nil { context.warnings.note(.blank, "number has spaces beside it", at: line.offset) }
+            duration = DecimalInteger.parseMicroseconds(bytes, number)
+            if duration != nil { context.warnings.note(.blank, "number has spaces beside it", at: line.offset) }
         }
-        guard let found else {
+        guard let duration else {
             // the target duration stands for it once the playlist is read
             return try context.tolerate(.durationMissing, "duration is not a number", at: line.offset)
         }
         if needed.version < 3 {
-            for place in number where bytes.u8(at: place) == UInt8(ascii: ".") {
+            for position in number where bytes.u8(at: position) == UInt8(ascii: ".") {
                 need(3, "fractional durations need version 3", line)
             }
         }
-        microseconds = found
+        microseconds = duration
         hasDuration = true
         title = comma + 1 < value.upperBound ? TextRange(comma + 1..<value.upperBound) : .none
     }
@@ -366,10 +366,10 @@ struct MediaPlaylistReader {
     private mutating func finishSegment(_ bytes: RawSpan, _ line: PlaylistLine) throws(Malformed) {
         guard records.list.count < limit else { throw line.malformed("playlist has too many segments") }
         beginSegment(line)
-        var place = line.range
-        if bytes.hasBlank(place) {
+        var uriRange = line.range
+        if bytes.hasBlank(uriRange) {
             try context.tolerate(.blank, "URI holds a blank", at: line.offset)
-            place = bytes.trimmed(place)
+            uriRange = bytes.trimmed(uriRange)
         }
         if !hasDuration {
             guard context.isLenient else { throw line.malformed("segment has no duration") }
@@ -378,7 +378,7 @@ struct MediaPlaylistReader {
         }
         var record = SegmentRecords.Record(
             microseconds: microseconds,
-            uri: place,
+            uri: uriRange,
             title: title,
             lines: passageStart,
             date: date
@@ -386,7 +386,7 @@ struct MediaPlaylistReader {
         record.discontinuity = discontinuity
         record.isGap = isGap
         if !context.variables.isEmpty {
-            let uri = bytes.text(place)
+            let uri = bytes.text(uriRange)
             let expanded = try context.expand(uri, line)
             if expanded != uri {
                 record.address = Int32(clamping: records.addresses.count)

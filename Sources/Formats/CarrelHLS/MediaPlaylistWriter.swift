@@ -9,7 +9,7 @@ struct MediaPlaylistWriter {
     private let rules: PlaylistRules
     private let source: MediaPlaylistSource?
     /// The state that a reader of the output has before the first segment.
-    private var known: MediaPlaylist
+    private var initialState: MediaPlaylist
     /// The last part of the segments that are written.
     private var lastPart: PartialSegment?
     /// Fields of the playlist that are already written, or have a line that is kept.
@@ -19,9 +19,9 @@ struct MediaPlaylistWriter {
         self.playlist = playlist
         self.rules = rules
         source = playlist.source.place
-        known = source?.original ?? MediaPlaylist(targetDuration: playlist.targetDuration)
-        known.variables = playlist.variables
-        known.iFramesOnly = playlist.iFramesOnly
+        initialState = source?.original ?? MediaPlaylist(targetDuration: playlist.targetDuration)
+        initialState.variables = playlist.variables
+        initialState.iFramesOnly = playlist.iFramesOnly
         out.reserveCapacity(source.map { $0.text.bytes.count } ?? 256 + playlist.segments.count * 72)
     }
 
@@ -44,7 +44,7 @@ struct MediaPlaylistWriter {
         }
         let stored = source.text.bytes
         let bytes = stored.rawSpan
-        let kept = keptFields(source)
+        let retained = keptFields(source)
         var next = source.header.lowerBound
         var isFirst = true
         while next < source.header.upperBound {
@@ -53,7 +53,7 @@ struct MediaPlaylistWriter {
             try write(line, bytes, source)
             guard isFirst, !line.isBlank(bytes) else { continue }
             isFirst = false  // #EXTM3U itself
-            for field in MediaPlaylistField.allCases where field.isOfHead && !kept.contains(field) {
+            for field in MediaPlaylistField.allCases where field.isOfHead && !retained.contains(field) {
                 if !field.isEqual(playlist, MediaPlaylist(targetDuration: playlist.targetDuration))
                     || field == .targetDuration && !isSame(field, source)
                 {
@@ -104,7 +104,7 @@ struct MediaPlaylistWriter {
         }
         let stored = source.text.bytes
         let bytes = stored.rawSpan
-        let kept = keptFields(source)
+        let retained = keptFields(source)
         for field in [MediaPlaylistField.trailingDateRanges, .trailingParts] where !isSame(field, source) {
             try field.write(playlist, to: &out)
         }
@@ -118,18 +118,20 @@ struct MediaPlaylistWriter {
             default: break
             }
             // before the end tag, which remains the last line
-            if line.tag(bytes)?.tag == .endList { try writeMissing([.preloadHints, .renditionReports], kept, source) }
+            if line.tag(bytes)?.tag == .endList { try writeMissing([.preloadHints, .renditionReports], retained, source) }
             try write(line, bytes, source)
         }
-        try writeMissing([.preloadHints, .renditionReports, .isEnded], kept, source)
+        try writeMissing([.preloadHints, .renditionReports, .isEnded], retained, source)
     }
 
     private mutating func writeMissing(
         _ fields: [MediaPlaylistField],
-        _ kept: Set<MediaPlaylistField>,
+        _ retained: Set<MediaPlaylistField>,
         _ source: MediaPlaylistSource
     ) throws(PlaylistError) {
-        for field in fields where !kept.contains(field) && settled.insert(field).inserted { try field.write(playlist, to: &out) }
+        for field in fields where !retained.contains(field) && settled.insert(field).inserted {
+            try field.write(playlist, to: &out)
+        }
     }
 
     private mutating func write(_ segment: MediaSegment, after last: MediaSegment?) throws(PlaylistError) {
@@ -147,10 +149,10 @@ struct MediaPlaylistWriter {
         }
         let passage = PlaylistPassage(text: text, range: segment.lines)
         let isHome = source.map { $0.text === text } ?? false
-        let read = MediaPlaylistReader.read(passage, after: last, part: lastPart, in: known)
+        let original = MediaPlaylistReader.read(passage, after: last, part: lastPart, in: initialState)
         let isTargetSame = source.map { isSame(.targetDuration, $0) } ?? false
-        if read.map({ $0.duration != segment.duration }) ?? true || !isTargetSame { try checkDuration(segment) }
-        try write(segment, read, passage, after: before, isHome: isHome)
+        if original.map({ $0.duration != segment.duration }) ?? true || !isTargetSame { try checkDuration(segment) }
+        try write(segment, original, passage, after: before, isHome: isHome)
     }
 
     private func checkDuration(_ segment: MediaSegment) throws(PlaylistError) {
@@ -163,23 +165,25 @@ struct MediaPlaylistWriter {
     ///
     /// - Parameters:
     ///   - segment: the current segment.
-    ///   - read: the segment as its lines read; nil if they do not form one after the previous segment.
+    ///   - original: the segment as its lines define it; nil if they do not form one after the previous segment.
     ///   - passage: the lines.
     ///   - before: the previous segment, as written.
     ///   - isHome: whether the lines are this playlist's own text, so that tags of the whole playlist among them count.
     /// - Throws: if a playlist cannot contain a URI or string.
     private mutating func write(
         _ segment: MediaSegment,
-        _ read: MediaSegment?,
+        _ original: MediaSegment?,
         _ passage: PlaylistPassage,
         after before: MediaSegment,
         isHome: Bool
     ) throws(PlaylistError) {
-        let changed = MediaSegmentField.allCases.filter { field in read.map { !field.isEqual($0, segment) } ?? true }
+        let changedFields = MediaSegmentField.allCases.filter { field in original.map { !field.isEqual($0, segment) } ?? true }
         let stored = passage.text.bytes
         let bytes = stored.rawSpan
-        if changed.isEmpty, isHome, !hasTagsOfPlaylist(passage) { return out.append(lines: passage.range, of: passage.text) }
-        var written: Set<MediaSegmentField> = []
+        if changedFields.isEmpty, isHome, !hasTagsOfPlaylist(passage) {
+            return out.append(lines: passage.range, of: passage.text)
+        }
+        var writtenFields: Set<MediaSegmentField> = []
         var lines: Set<MediaSegmentField> = []
         var next = passage.range.lowerBound
         while next < passage.range.upperBound {
@@ -205,20 +209,23 @@ struct MediaPlaylistWriter {
             }
             if field == .duration || field == .uri {
                 // fields without a line are inserted before this one
-                for missing in changed where !lines.contains(missing) && missing != .uri && written.insert(missing).inserted {
+                for missing in changedFields
+                where !lines.contains(missing) && missing != .uri && writtenFields.insert(missing).inserted {
                     guard missing != .byteRange || field == .uri || !lines.contains(.duration) else {
-                        written.remove(missing)
+                        writtenFields.remove(missing)
                         continue
                     }
                     try missing.write(segment, after: before, version: playlist.version, to: &out)
                 }
             }
-            guard changed.contains(field) else {
+            guard changedFields.contains(field) else {
                 out.append(lines: line.offset..<line.next, of: passage.text)
                 continue
             }
             let whole = field == .initialization ? .keys : field
-            if written.insert(whole).inserted { try whole.write(segment, after: before, version: playlist.version, to: &out) }
+            if writtenFields.insert(whole).inserted {
+                try whole.write(segment, after: before, version: playlist.version, to: &out)
+            }
         }
     }
 

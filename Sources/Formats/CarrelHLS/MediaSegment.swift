@@ -221,7 +221,7 @@ package struct PartialSegment: Sendable, Hashable {
     package var isGap: Bool { attributes.isYes("GAP") }
 
     /// The attributes of the tag.
-    var written: AttributeList {
+    var tagAttributes: AttributeList {
         var list = attributes
         if list.seconds("DURATION") != duration { list["DURATION"] = .bare(duration.secondsText) }
         list["URI"] = .quoted(uri)

@@ -74,7 +74,7 @@ enum MediaSegmentField: CaseIterable {
         case .gap: if segment.isGap { out.append(line: "#EXT-X-GAP") }
         case .dateRanges: for range in segment.dateRanges { out.append(line: "#EXT-X-DATERANGE:\(try range.attributes.text())") }
         case .tiles: if let tiles = segment.tiles { out.append(line: "#EXT-X-TILES:\(try tiles.text())") }
-        case .parts: for part in segment.parts { out.append(line: "#EXT-X-PART:\(try part.written.text())") }
+        case .parts: for part in segment.parts { out.append(line: "#EXT-X-PART:\(try part.tagAttributes.text())") }
         case .duration:
             if version >= 3 {
                 out.append(contentsOf: "#EXTINF:".utf8)

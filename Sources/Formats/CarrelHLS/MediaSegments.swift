@@ -5,35 +5,35 @@
 /// Parsed segments are created on access: until something changes, they are ranges of the text.
 package struct MediaSegments: Sendable {
     private enum Storage: Sendable {
-        case read(SegmentRecords)
-        case made([MediaSegment])
+        case records(SegmentRecords)
+        case segments([MediaSegment])
     }
 
     private var storage: Storage
 
     package init() {
-        storage = .made([])
+        storage = .segments([])
     }
 
     init(_ records: SegmentRecords) {
-        storage = .read(records)
+        storage = .records(records)
     }
 
     /// The durations, without the rest of the segments.
     var durations: [Duration] {
         switch storage {
-        case .made(let segments): segments.map(\.duration)
-        case .read(let records): records.list.map { .microseconds($0.microseconds) }
+        case .segments(let segments): segments.map(\.duration)
+        case .records(let records): records.list.map { .microseconds($0.microseconds) }
         }
     }
 
     /// Makes all segments, so that one can change.
     private mutating func make() -> [MediaSegment] {
         switch storage {
-        case .made(let segments):
-            storage = .made([])  // so that the array is not copied
+        case .segments(let segments):
+            storage = .segments([])  // so that the array is not copied
             return segments
-        case .read(let records): return records.list.indices.map { records[$0] }
+        case .records(let records): return records.list.indices.map { records[$0] }
         }
     }
 }
@@ -43,41 +43,41 @@ extension MediaSegments: RandomAccessCollection, MutableCollection, RangeReplace
 
     package var endIndex: Int {
         switch storage {
-        case .read(let records): records.list.count
-        case .made(let segments): segments.count
+        case .records(let records): records.list.count
+        case .segments(let segments): segments.count
         }
     }
 
     package subscript(index: Int) -> MediaSegment {
         get {
             switch storage {
-            case .read(let records): records[index]
-            case .made(let segments): segments[index]
+            case .records(let records): records[index]
+            case .segments(let segments): segments[index]
             }
         }
         set {
             var segments = make()
             segments[index] = newValue
-            storage = .made(segments)
+            storage = .segments(segments)
         }
     }
 
     package mutating func replaceSubrange(_ range: Range<Int>, with new: some Collection<MediaSegment>) {
         var segments = make()
         segments.replaceSubrange(range, with: new)
-        storage = .made(segments)
+        storage = .segments(segments)
     }
 
     package mutating func append(_ segment: MediaSegment) {
         var segments = make()
         segments.append(segment)
-        storage = .made(segments)
+        storage = .segments(segments)
     }
 }
 
 extension MediaSegments: ExpressibleByArrayLiteral {
     package init(arrayLiteral segments: MediaSegment...) {
-        storage = .made(segments)
+        storage = .segments(segments)
     }
 }
 

@@ -50,14 +50,14 @@ extension MultivariantPlaylist {
         }
         var playlist = self
         playlist.source.place = nil
-        for place in playlist.variants.indices {
+        for index in playlist.variants.indices {
             var attributes = AttributeList()
             attributes["PROGRAM-ID"] = .bare("1")
-            attributes["BANDWIDTH"] = .bare(String(playlist.variants[place].bandwidth))
-            for attribute in playlist.variants[place].attributes.attributes where attributes[attribute.name] == nil {
+            attributes["BANDWIDTH"] = .bare(String(playlist.variants[index].bandwidth))
+            for attribute in playlist.variants[index].attributes.attributes where attributes[attribute.name] == nil {
                 attributes[attribute.name] = attribute.value
             }
-            playlist.variants[place].attributes = attributes
+            playlist.variants[index].attributes = attributes
         }
         var writer = MultivariantPlaylistWriter(playlist)
         try writer.write()

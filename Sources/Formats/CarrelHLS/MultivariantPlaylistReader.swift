@@ -20,13 +20,13 @@ struct MultivariantPlaylistReader {
     ) throws(Malformed) -> MultivariantPlaylist {
         var reader = MultivariantPlaylistReader(context: context)
         var next = first
-        var left = limit &* 8 &+ 1000
+        var linesLeft = limit &* 8 &+ 1000
         while next < bytes.byteCount {
             let line = PlaylistLine(bytes, at: next)
             next = line.next
             guard !line.isBlank(bytes) else { continue }
-            left &-= 1
-            guard left > 0 else { throw line.malformed("playlist has too many lines") }
+            linesLeft &-= 1
+            guard linesLeft > 0 else { throw line.malformed("playlist has too many lines") }
             guard reader.count <= limit else { throw line.malformed("playlist has too many entries") }
             if let (tag, value) = line.tag(bytes) {
                 if reader.variant != nil, tag.scope != .unknown || !reader.context.isLenient {
@@ -167,13 +167,13 @@ struct MultivariantPlaylistReader {
         guard let (list, first) = variant, let bandwidth = list.integer("BANDWIDTH") else {
             return try context.tolerate(.entryIncomplete, "URI has no variant before it", at: line.offset)
         }
-        var place = line.range
-        if bytes.hasBlank(place) {
+        var uriRange = line.range
+        if bytes.hasBlank(uriRange) {
             try context.tolerate(.blank, "URI holds a blank", at: line.offset)
-            place = bytes.trimmed(place)
+            uriRange = bytes.trimmed(uriRange)
         }
         var variant = MultivariantPlaylist.Variant(
-            uri: try context.expand(bytes.text(place), line),
+            uri: try context.expand(bytes.text(uriRange), line),
             bandwidth: bandwidth,
             averageBandwidth: list.integer("AVERAGE-BANDWIDTH"),
             codecs: list.quoted("CODECS")

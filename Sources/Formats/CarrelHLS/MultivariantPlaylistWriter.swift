@@ -82,14 +82,15 @@ struct MultivariantPlaylistWriter {
         func line(_ tag: String, _ list: AttributeList) throws(PlaylistError) -> [UInt8] {
             Array("#EXT-X-\(tag):\(try list.text())\n".utf8)
         }
-        func isKnown<T: Hashable>(_ value: T, _ list: [T]?, _ passage: PlaylistPassage?, _ place: (T) -> PlaylistPassage?) -> Bool
+        func isKnown<T: Hashable>(_ value: T, _ list: [T]?, _ passage: PlaylistPassage?, _ passageOf: (T) -> PlaylistPassage?)
+            -> Bool
         {
             // the list is in the order of its lines
             guard let passage, let list else { return false }
             var (low, high) = (0, list.count)
             while low < high {
                 let middle = (low + high) / 2
-                let offset = place(list[middle])?.range.lowerBound ?? 0
+                let offset = passageOf(list[middle])?.range.lowerBound ?? 0
                 if offset == passage.range.lowerBound { return list[middle] == value }
                 if offset < passage.range.lowerBound { low = middle + 1 } else { high = middle }
             }
@@ -106,9 +107,9 @@ struct MultivariantPlaylistWriter {
                 try add(data.source.place, same) { () throws(PlaylistError) in try line("SESSION-DATA", data.attributes) }
             }
         case .sessionKeys:
-            let known = Dictionary((source?.sessionKeys ?? []).map { ($0.key, $0.passage) }) { first, _ in first }
+            let passages = Dictionary((source?.sessionKeys ?? []).map { ($0.key, $0.passage) }) { first, _ in first }
             for key in playlist.sessionKeys {
-                try add(known[key], true) { () throws(PlaylistError) in try line("SESSION-KEY", key.attributes) }
+                try add(passages[key], true) { () throws(PlaylistError) in try line("SESSION-KEY", key.attributes) }
             }
         case .renditions:
             for rendition in playlist.renditions {
@@ -169,9 +170,9 @@ struct MultivariantPlaylistWriter {
             if let group = Group(tag) { lastLine[group] = line.offset }
             if tag == .define { hasVariables = true }
         }
-        let known = entryOffsets(source)
-        var done: Set<Group> = []
-        var written: Set<UInt8> = []
+        let readOffsets = entryOffsets(source)
+        var finishedGroups: Set<Group> = []
+        var writtenTags: Set<UInt8> = []
         var next = 0
         var isFirst = true
         while next < bytes.byteCount {
@@ -179,18 +180,18 @@ struct MultivariantPlaylistWriter {
             next = line.next
             let tag = line.tag(bytes)?.tag
             if let tag, Self.headTags.contains(tag), !isSame(tag, source.original) {
-                if written.insert(tag.rawValue).inserted { try writeHead(tag) }
+                if writtenTags.insert(tag.rawValue).inserted { try writeHead(tag) }
             } else if let tag, let group = Group(tag) {
                 let end = group == .variants ? variantEnd(bytes, line) : line.next
                 if group == .variables && !isMoved.contains(group) {
                     out.append(lines: line.offset..<end, of: source.text)
                 } else if isMoved.contains(group) {
-                    if done.insert(group).inserted { append(all[group] ?? [], source) }
+                    if finishedGroups.insert(group).inserted { append(all[group] ?? [], source) }
                 } else {
                     let entry = places[line.offset]
-                    write(entry, at: line.offset..<end, known, source)
+                    write(entry, at: line.offset..<end, readOffsets, source)
                     if lastLine[group] == line.offset { append((all[group] ?? []).filter { $0.passage == nil }, source) }
-                    if lastLine[group] == line.offset { done.insert(group) }
+                    if lastLine[group] == line.offset { finishedGroups.insert(group) }
                 }
                 next = end
             } else {
@@ -205,10 +206,15 @@ struct MultivariantPlaylistWriter {
     }
 
     /// Writes the entry of some lines, if it is still in its list.
-    private mutating func write(_ entry: Entry?, at range: Range<Int>, _ known: Set<Int>, _ source: MultivariantPlaylistSource) {
+    private mutating func write(
+        _ entry: Entry?,
+        at range: Range<Int>,
+        _ readOffsets: Set<Int>,
+        _ source: MultivariantPlaylistSource
+    ) {
         if let entry {
             append([entry], source)
-        } else if !known.contains(range.lowerBound) {
+        } else if !readOffsets.contains(range.lowerBound) {
             out.append(lines: range, of: source.text)
         }
     }

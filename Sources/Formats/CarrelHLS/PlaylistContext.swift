@@ -17,7 +17,7 @@ struct PlaylistContext {
     private let url: String?
     private let imports: [PlaylistVariable]
     /// Variables with values that an earlier reading found.
-    var known: [PlaylistVariable] = []
+    var priorVariables: [PlaylistVariable] = []
 
     init(_ text: ParsedPlaylistText, _ warnings: PlaylistWarnings, url: String? = nil, imports: [PlaylistVariable] = []) {
         self.text = text
@@ -41,8 +41,8 @@ struct PlaylistContext {
         while next < bytes.byteCount {
             let line = PlaylistLine(bytes, at: next)
             next = line.next
-            for place in line.range where bytes.u8(at: place) < 0x20 || bytes.u8(at: place) == 0x7f {
-                if bytes.u8(at: place) != 0x09 { throw line.malformed("line holds a control character") }
+            for position in line.range where bytes.u8(at: position) < 0x20 || bytes.u8(at: position) == 0x7f {
+                if bytes.u8(at: position) != 0x09 { throw line.malformed("line holds a control character") }
             }
             let part = bytes.extracting(line.range)
             if (unsafe part.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }) == nil {
@@ -61,17 +61,18 @@ struct PlaylistContext {
 
     /// Whether the bytes are ASCII without control characters but those that end lines: 32 at a time.
     private static func isPlain(_ bytes: RawSpan) -> Bool {
-        var place = 0
-        while place &+ 32 <= bytes.byteCount {
+        var position = 0
+        while position &+ 32 <= bytes.byteCount {
             let suspect =
-                suspect(bytes.u64le(at: place)) | suspect(bytes.u64le(at: place &+ 8)) | suspect(bytes.u64le(at: place &+ 16))
-                | suspect(bytes.u64le(at: place &+ 24))
+                suspect(bytes.u64le(at: position)) | suspect(bytes.u64le(at: position &+ 8))
+                | suspect(bytes.u64le(at: position &+ 16))
+                | suspect(bytes.u64le(at: position &+ 24))
             if suspect & 0x8080_8080_8080_8080 != 0 {
-                for at in place..<place &+ 32 where !isPlain(bytes.u8(at: at)) { return false }
+                for at in position..<position &+ 32 where !isPlain(bytes.u8(at: at)) { return false }
             }
-            place &+= 32
+            position &+= 32
         }
-        for at in place..<bytes.byteCount where !isPlain(bytes.u8(at: at)) { return false }
+        for at in position..<bytes.byteCount where !isPlain(bytes.u8(at: at)) { return false }
         return true
     }
 
@@ -164,12 +165,12 @@ struct PlaylistContext {
     mutating func key(_ bytes: RawSpan, _ value: Range<Int>?, _ line: PlaylistLine) throws(Malformed) -> EncryptionKey? {
         let list = try attributes(bytes, value, line)
         let isLenient = isLenient
-        var noted: [(PlaylistWarning.Code, String)] = []
+        var notes: [(PlaylistWarning.Code, String)] = []
         let result = EncryptionKey.parse(list) { code, what in
-            if isLenient { noted.append((code, what)) }
+            if isLenient { notes.append((code, what)) }
             return isLenient
         }
-        for (code, what) in noted { warnings.note(code, what, at: line.offset) }
+        for (code, what) in notes { warnings.note(code, what, at: line.offset) }
         switch result {
         case .success(let key): return key
         case .failure(let fault): throw line.malformed(fault.what)
@@ -258,20 +259,20 @@ struct PlaylistContext {
             try tolerate(.variableRepeated, "variable is defined twice", at: line.offset)
             return nil
         }
-        let found: String? =
+        let value: String? =
             switch origin {
             case .value: list.quoted("VALUE")
-            case .imported: (known + imports).first { $0.name == name }?.value
-            case .queryParameter: known.first { $0.name == name }?.value ?? queryParameter(name)
+            case .imported: (priorVariables + imports).first { $0.name == name }?.value
+            case .queryParameter: priorVariables.first { $0.name == name }?.value ?? queryParameter(name)
             }
-        if found == nil {
+        if value == nil {
             let what =
                 origin == .imported
                 ? "imported variable was not given" : "address of the playlist lacks the query parameter of a variable"
             try tolerate(.variableUnknown, what, at: line.offset)
         }
         guard variables.list.count < PlaylistVariables.countLimit else { throw line.malformed("playlist has too many variables") }
-        var variable = PlaylistVariable(name, found, origin: origin)
+        var variable = PlaylistVariable(name, value, origin: origin)
         variable.source.place = line.offset
         variables.append(variable)
         return variable

@@ -17,19 +17,19 @@ struct PlaylistLine {
     /// The line that begins at an offset: ended by LF, CRLF, or the end of the bytes.
     init(_ bytes: RawSpan, at start: Int) {
         let count = bytes.byteCount - start
-        let found = unsafe bytes.withUnsafeBytes { buffer -> Int? in
+        let lineEnd = unsafe bytes.withUnsafeBytes { buffer -> Int? in
             guard let base = buffer.baseAddress, let line = unsafe memchr(base + start, 0x0a, count) else { return nil }
             return unsafe UnsafeRawPointer(line) - base
         }
-        next = found.map { $0 + 1 } ?? bytes.byteCount
-        var end = found ?? bytes.byteCount
+        next = lineEnd.map { $0 + 1 } ?? bytes.byteCount
+        var end = lineEnd ?? bytes.byteCount
         if end > start, bytes.u8(at: end - 1) == 0x0d { end -= 1 }
         range = start..<end
     }
 
     /// Whether it has nothing but white space.
     func isBlank(_ bytes: RawSpan) -> Bool {
-        for place in range where bytes.u8(at: place) != 0x20 && bytes.u8(at: place) != 0x09 { return false }
+        for position in range where bytes.u8(at: position) != 0x20 && bytes.u8(at: position) != 0x09 { return false }
         return true
     }
 
@@ -64,17 +64,17 @@ extension RawSpan {
 
     /// Whether spaces or tabs are in a range.
     func hasBlank(_ range: Range<Int>) -> Bool {
-        var place = range.lowerBound
+        var position = range.lowerBound
         let ones: UInt64 = 0x0101_0101_0101_0101
-        while place &+ 8 <= range.upperBound {
-            let word = u64(at: place)
+        while position &+ 8 <= range.upperBound {
+            let word = u64(at: position)
             // the high bit of each byte below 0x21
             if (word &- ones &* 0x21) & ~word & (ones << 7) != 0 { break }
-            place &+= 8
+            position &+= 8
         }
-        while place < range.upperBound {
-            if u8(at: place) == 0x20 || u8(at: place) == 0x09 { return true }
-            place &+= 1
+        while position < range.upperBound {
+            if u8(at: position) == 0x20 || u8(at: position) == 0x09 { return true }
+            position &+= 1
         }
         return false
     }

@@ -61,32 +61,32 @@ enum PlaylistTag: UInt8 {
             return
         }
         let at = name.lowerBound + 6
-        func found(_ candidates: KeyValuePairs<StaticString, PlaylistTag>) -> PlaylistTag {
+        func match(_ candidates: KeyValuePairs<StaticString, PlaylistTag>) -> PlaylistTag {
             for (text, tag) in candidates where bytes.matches(text, at: at) { return tag }
             return .unknown
         }
         switch name.count - 6 {
-        case 3: self = found(["KEY": .key, "MAP": .map, "GAP": .gap])
-        case 4: self = found(["PART": .part, "SKIP": .skip])
-        case 5: self = found(["MEDIA": .rendition, "START": .start, "TILES": .tiles])
-        case 6: self = found(["DEFINE": .define])
-        case 7: self = found(["BITRATE": .bitrate, "VERSION": .version, "ENDLIST": .endList])
-        case 8: self = found(["PART-INF": .partInformation])
-        case 9: self = found(["BYTERANGE": .byteRange, "DATERANGE": .dateRange])
-        case 10: self = found(["STREAM-INF": .variant])
-        case 11: self = found(["SESSION-KEY": .sessionKey, "IMAGES-ONLY": .imagesOnly])
-        case 12: self = found(["PRELOAD-HINT": .preloadHint, "SESSION-DATA": .sessionData])
-        case 13: self = found(["DISCONTINUITY": .discontinuity, "I-FRAMES-ONLY": .iFramesOnly, "PLAYLIST-TYPE": .playlistType])
+        case 3: self = match(["KEY": .key, "MAP": .map, "GAP": .gap])
+        case 4: self = match(["PART": .part, "SKIP": .skip])
+        case 5: self = match(["MEDIA": .rendition, "START": .start, "TILES": .tiles])
+        case 6: self = match(["DEFINE": .define])
+        case 7: self = match(["BITRATE": .bitrate, "VERSION": .version, "ENDLIST": .endList])
+        case 8: self = match(["PART-INF": .partInformation])
+        case 9: self = match(["BYTERANGE": .byteRange, "DATERANGE": .dateRange])
+        case 10: self = match(["STREAM-INF": .variant])
+        case 11: self = match(["SESSION-KEY": .sessionKey, "IMAGES-ONLY": .imagesOnly])
+        case 12: self = match(["PRELOAD-HINT": .preloadHint, "SESSION-DATA": .sessionData])
+        case 13: self = match(["DISCONTINUITY": .discontinuity, "I-FRAMES-ONLY": .iFramesOnly, "PLAYLIST-TYPE": .playlistType])
         case 14:
-            self = found(["TARGETDURATION": .targetDuration, "MEDIA-SEQUENCE": .mediaSequence, "SERVER-CONTROL": .serverControl])
+            self = match(["TARGETDURATION": .targetDuration, "MEDIA-SEQUENCE": .mediaSequence, "SERVER-CONTROL": .serverControl])
         case 16:
-            self = found([
+            self = match([
                 "RENDITION-REPORT": .renditionReport, "CONTENT-STEERING": .contentSteering, "IMAGE-STREAM-INF": .imageVariant,
             ])
-        case 17: self = found(["PROGRAM-DATE-TIME": .programDateTime])
-        case 18: self = found(["I-FRAME-STREAM-INF": .iFrameVariant])
-        case 20: self = found(["INDEPENDENT-SEGMENTS": .independentSegments])
-        case 22: self = found(["DISCONTINUITY-SEQUENCE": .discontinuitySequence])
+        case 17: self = match(["PROGRAM-DATE-TIME": .programDateTime])
+        case 18: self = match(["I-FRAME-STREAM-INF": .iFrameVariant])
+        case 20: self = match(["INDEPENDENT-SEGMENTS": .independentSegments])
+        case 22: self = match(["DISCONTINUITY-SEQUENCE": .discontinuitySequence])
         default: self = .unknown
         }
     }
@@ -117,12 +117,12 @@ enum PlaylistTag: UInt8 {
     @inline(__always)
     private static func word(_ text: StaticString) -> UInt64 {
         var word: UInt64 = 0
-        for place in 0..<8 { word = unsafe word &<< 8 | UInt64(text.utf8Start[place]) }
+        for index in 0..<8 { word = unsafe word &<< 8 | UInt64(text.utf8Start[index]) }
         return word
     }
 }
 
 extension RawSpan {
     @inline(__always)
-    fileprivate func isColon(_ place: Int) -> Bool { place < byteCount && u8(at: place) == UInt8(ascii: ":") }
+    fileprivate func isColon(_ position: Int) -> Bool { position < byteCount && u8(at: position) == UInt8(ascii: ":") }
 }

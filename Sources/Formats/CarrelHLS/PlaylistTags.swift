@@ -55,7 +55,7 @@ package struct SkippedSegments: Sendable, Hashable {
     }
 
     /// The attributes of the tag.
-    var written: AttributeList {
+    var tagAttributes: AttributeList {
         var list = attributes
         list["SKIPPED-SEGMENTS"] = .bare(String(count))
         return list

@@ -64,24 +64,24 @@ struct PlaylistVariables {
     func expand(_ text: String, unknown: (Substring) -> Void) -> String? {
         guard !list.isEmpty, text.utf8.contains(UInt8(ascii: "{")) else { return text }
         var out = ""
-        var rest = text[...]
-        while let start = rest.firstRange(of: "{$") {
-            out += rest[..<start.lowerBound]
-            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
-                rest = rest[start.lowerBound...]
+        var remainder = text[...]
+        while let start = remainder.firstRange(of: "{$") {
+            out += remainder[..<start.lowerBound]
+            guard let end = remainder[start.upperBound...].firstIndex(of: "}") else {
+                remainder = remainder[start.lowerBound...]
                 break
             }
-            let name = rest[start.upperBound..<end]
+            let name = remainder[start.upperBound..<end]
             if let value = self[name]?.value {
                 out += value
             } else {
                 if Self.isName(name) { unknown(name) }
-                out += rest[start.lowerBound...end]
+                out += remainder[start.lowerBound...end]
             }
-            rest = rest[rest.index(after: end)...]
+            remainder = remainder[remainder.index(after: end)...]
             guard out.utf8.count <= Self.limit else { return nil }
         }
-        return out + rest
+        return out + remainder
     }
 
     /// Most bytes of an expanded value.

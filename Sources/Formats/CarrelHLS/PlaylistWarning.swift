@@ -56,8 +56,8 @@ struct PlaylistWarnings {
     var isLenient: Bool { strictness == .lenient }
 
     mutating func note(_ code: PlaylistWarning.Code, _ message: String, at offset: Int) {
-        if let place = list.firstIndex(where: { $0.code == code && $0.message == message }) {
-            list[place].count += 1
+        if let index = list.firstIndex(where: { $0.code == code && $0.message == message }) {
+            list[index].count += 1
         } else {
             list.append(PlaylistWarning(code: code, message: message, offset: offset))
         }

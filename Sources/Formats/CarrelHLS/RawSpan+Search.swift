@@ -10,62 +10,62 @@ extension RawSpan {
     /// The first quotation mark of a range; its end if there is none.
     @inline(__always)
     func firstQuotationMark(_ range: Range<Int>) -> Int {
-        var place = range.lowerBound
-        while place &+ 8 <= range.upperBound {
-            let difference = u64le(at: place) ^ Self.ones &* 0x22
+        var position = range.lowerBound
+        while position &+ 8 <= range.upperBound {
+            let difference = u64le(at: position) ^ Self.ones &* 0x22
             // the lowest high bit is of the first byte that does not differ
-            let found = (difference &- Self.ones) & ~difference & Self.high
-            if found != 0 { return place &+ found.trailingZeroBitCount &>> 3 }
-            place &+= 8
+            let hits = (difference &- Self.ones) & ~difference & Self.high
+            if hits != 0 { return position &+ hits.trailingZeroBitCount &>> 3 }
+            position &+= 8
         }
-        while place < range.upperBound, u8(at: place) != 0x22 { place &+= 1 }
-        return place
+        while position < range.upperBound, u8(at: position) != 0x22 { position &+= 1 }
+        return position
     }
 
     /// The first comma, quotation mark, space or control character of a range; its end if there is none.
     @inline(__always)
     func firstEndOfBare(_ range: Range<Int>) -> Int {
-        var place = range.lowerBound
-        while place < range.upperBound {
-            if place &+ 8 <= range.upperBound {
-                let word = u64le(at: place)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            if position &+ 8 <= range.upperBound {
+                let word = u64le(at: position)
                 // the lowest high bit is of the first byte below 0x2d
-                let found = (word &- Self.ones &* 0x2d) & ~word & Self.high
-                guard found != 0 else {
-                    place &+= 8
+                let hits = (word &- Self.ones &* 0x2d) & ~word & Self.high
+                guard hits != 0 else {
+                    position &+= 8
                     continue
                 }
-                place &+= found.trailingZeroBitCount &>> 3
+                position &+= hits.trailingZeroBitCount &>> 3
             }
-            let byte = u8(at: place)
-            if byte <= 0x20 || byte == 0x22 || byte == 0x2c { return place }
-            place &+= 1
+            let byte = u8(at: position)
+            if byte <= 0x20 || byte == 0x22 || byte == 0x2c { return position }
+            position &+= 1
         }
-        return place
+        return position
     }
 
     /// Whether a range has nothing but hexadecimal digits.
     func isHexadecimal(_ range: Range<Int>) -> Bool {
-        var place = range.lowerBound
-        while place &+ 8 <= range.upperBound {
-            let word = u64le(at: place)
+        var position = range.lowerBound
+        while position &+ 8 <= range.upperBound {
+            let word = u64le(at: position)
             guard word & Self.high == 0 else { return false }
             // the high bit of each byte that is not a decimal digit, and of each letter from A to F
             let isOther = (word ^ Self.ones &* 0x30) &+ Self.ones &* 0x76
             let letter = (word | Self.ones &* 0x20) ^ Self.ones &* 0x60
             let isLetter = (letter &+ Self.ones &* 0x7f) & ~(letter &+ Self.ones &* 0x79)
             guard isOther & ~isLetter & Self.high == 0 else { return false }
-            place &+= 8
+            position &+= 8
         }
-        while place < range.upperBound {
-            let byte = u8(at: place)
+        while position < range.upperBound {
+            let byte = u8(at: position)
             guard 0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20 else { return false }
-            place &+= 1
+            position &+= 1
         }
         return true
     }
 
     /// Whether eight bytes are the number in big-endian order; false if fewer are left.
     @inline(__always)
-    func has(_ word: UInt64, at place: Int) -> Bool { place &+ 8 <= byteCount && u64(at: place) == word }
+    func has(_ word: UInt64, at position: Int) -> Bool { position &+ 8 <= byteCount && u64(at: position) == word }
 }

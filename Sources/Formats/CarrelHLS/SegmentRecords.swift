@@ -58,7 +58,7 @@ struct SegmentRecords: Sendable {
         /// Negative for none.
         var bitrate: Int32 = -1
         /// The state, if several segments share it or its keys must be read early.
-        var made: SegmentState?
+        var segmentState: SegmentState?
     }
 
     let text: ParsedPlaylistText
@@ -75,7 +75,7 @@ struct SegmentRecords: Sendable {
 
     init(_ text: ParsedPlaylistText) {
         self.text = text
-        states = [State(made: SegmentState(keys: [], nil, nil, text))]
+        states = [State(segmentState: SegmentState(keys: [], nil, nil, text))]
     }
 
     /// The address of a segment.
@@ -95,16 +95,16 @@ struct SegmentRecords: Sendable {
 
     /// A state with its keys.
     func make(_ state: State) -> SegmentState {
-        if let made = state.made { return made }
+        if let segmentState = state.segmentState { return segmentState }
         let stored = text.bytes
         let bytes = stored.rawSpan
-        var found: [EncryptionKey] = []
-        found.reserveCapacity(Int(state.keyCount))
-        for place in Int(state.keys)..<Int(state.keys) + Int(state.keyCount) {
-            if let key = KeyTag.key(bytes, keys[place].range) { found.append(key) }
+        var segmentKeys: [EncryptionKey] = []
+        segmentKeys.reserveCapacity(Int(state.keyCount))
+        for index in Int(state.keys)..<Int(state.keys) + Int(state.keyCount) {
+            if let key = KeyTag.key(bytes, keys[index].range) { segmentKeys.append(key) }
         }
         return SegmentState(
-            keys: found,
+            keys: segmentKeys,
             state.initialization >= 0 ? initializations[Int(state.initialization)] : nil,
             state.bitrate >= 0 ? bitrates[Int(state.bitrate)] : nil,
             text
@@ -112,9 +112,9 @@ struct SegmentRecords: Sendable {
     }
 
     private func details(_ record: Record) -> SegmentDetails? {
-        let kept = record.details >= 0 ? details[Int(record.details)] : nil
-        guard !record.title.isEmpty || record.dateLength > 0 else { return kept }
-        var values = kept?.values ?? SegmentDetails.Values()
+        let recordDetails = record.details >= 0 ? details[Int(record.details)] : nil
+        guard !record.title.isEmpty || record.dateLength > 0 else { return recordDetails }
+        var values = recordDetails?.values ?? SegmentDetails.Values()
         values.title = string(record.title.range)
         if record.dateLength > 0 {
             values.programDateTime = string(Int(record.date)..<Int(record.date) + Int(record.dateLength))

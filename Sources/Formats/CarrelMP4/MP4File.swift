@@ -70,15 +70,15 @@ package struct MP4File {
             if count == 0 { throw Malformed("not an MP4 file", at: 0) }
             throw Malformed(truncatedBoxAt == nil ? "file has no index" : "file is cut off before its index", at: Int(at))
         }
-        var found = MovieReader(window)
-        try found.read(movie.content)
-        tracks = found.tracks
-        systems = found.systems
-        tags = found.tags
+        var contents = MovieReader(window)
+        try contents.read(movie.content)
+        tracks = contents.tracks
+        systems = contents.systems
+        tags = contents.tags
         if brands.first == "MGSV" {
             for i in tracks.indices where tracks[i].protection == nil { tracks[i].protection = MP4Protection(scheme: "MGSV") }
         }
-        try readChapters(nero: found.neroChapters)
+        try readChapters(nero: contents.neroChapters)
     }
 
     /// Boxes that a file may begin with.
@@ -123,11 +123,11 @@ package struct MP4File {
     package func keyIDs(of tracks: [MP4Track]) throws -> [(track: UInt32, id: KeyID)] {
         let protected = tracks.filter { $0.entries.contains { $0.encryption != nil } }
         guard !protected.isEmpty else { return [] }
-        var found: [(track: UInt32, id: KeyID)] = []
+        var keyIDs: [(track: UInt32, id: KeyID)] = []
         var seen: [UInt32: Set<KeyID>] = [:]
         func add(_ encryption: TrackEncryption?, _ track: UInt32) {
-            guard let encryption, encryption.isProtected, found.count < 65_536 else { return }
-            if seen[track, default: []].insert(encryption.keyID).inserted { found.append((track, encryption.keyID)) }
+            guard let encryption, encryption.isProtected, keyIDs.count < 65_536 else { return }
+            if seen[track, default: []].insert(encryption.keyID).inserted { keyIDs.append((track, encryption.keyID)) }
         }
         for track in protected {
             for entry in track.entries { add(entry.encryption, track.id) }
@@ -141,7 +141,7 @@ package struct MP4File {
                 add(part.auxiliary.replacement, part.trackID)
             }
         }
-        return found
+        return keyIDs
     }
 
     /// The boxes at the top of the file, one after the other.
@@ -169,8 +169,10 @@ package struct MP4File {
         let ids = mainAudioTrack?.chapterTrackIDs ?? []
         if let track = tracks.first(where: { ids.contains($0.id) && ["text", "sbtl"].contains($0.kind) }) {
             // a damaged chapter track is no reason to refuse the book
-            let listed = (try? ChapterTrack.read(track, samples(of: track, allowsTruncation: true), reader)) ?? []
-            if listed.count >= nero.count, listed.contains(where: { !$0.title.isEmpty }) || nero.isEmpty { chapters = listed }
+            let trackChapters = (try? ChapterTrack.read(track, samples(of: track, allowsTruncation: true), reader)) ?? []
+            if trackChapters.count >= nero.count, trackChapters.contains(where: { !$0.title.isEmpty }) || nero.isEmpty {
+                chapters = trackChapters
+            }
         }
         chapters.sort { $0.start < $1.start }
         tags.chapters = chapters

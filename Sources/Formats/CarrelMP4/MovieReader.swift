@@ -167,9 +167,9 @@ struct MovieReader {
                         case "stsd": try reader.readDescription(box, into: &track)
                         case "sgpd":
                             let content = try reader.load(box, limit: 1 << 22)
-                            guard let found = try SampleGroups.entries(content.rawSpan) else { return }
-                            track.sampleGroups = found.entries
-                            track.auxiliary.groups.defaultIndex = found.defaultIndex
+                            guard let groups = try SampleGroups.entries(content.rawSpan) else { return }
+                            track.sampleGroups = groups.entries
+                            track.auxiliary.groups.defaultIndex = groups.defaultIndex
                         case "senc", "uuid", "saiz", "saio", "sbgp": try track.auxiliary.read(box, base: 0, &reader.window)
                         default: try track.tables.read(box, &reader.window)
                         }

@@ -19,7 +19,7 @@ enum PDFChild {
         /// Processor time. A waiting child is killed after four times as long and half a minute.
         let milliseconds: Int
         /// Maximum size of an output file in bytes, which may be in memory.
-        let written: Int
+        let outputBytes: Int
 
         /// The limits for a document by its size in bytes. libqpdf's need for well-formed documents was measured
         /// (docs/malformed.md).
@@ -27,13 +27,13 @@ enum PDFChild {
             let size = min(max(0, fileSize), 1 << 40)
             memory = min(32 << 20 + 64 * size, 2 << 30)
             milliseconds = min(500 + (1000 * size) >> 20, 300_000)
-            written = 2 * size + 1 << 20
+            outputBytes = 2 * size + 1 << 20
         }
 
         init(memory: Int, milliseconds: Int) {
             self.memory = memory
             self.milliseconds = milliseconds
-            written = memory
+            outputBytes = memory
         }
 
         fileprivate var memoryError: PDFError {
@@ -80,13 +80,13 @@ enum PDFChild {
         if cancellation?.isCancelled == true { throw PDFError.cancelled }
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
-        let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
+        let keptDescriptors = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
         let pid = unsafe clinux_fork_confined(
-            kept,
-            Int32(kept.count),
+            keptDescriptors,
+            Int32(keptDescriptors.count),
             UInt64(limits.memory),
             UInt64(limits.milliseconds),
-            UInt64(limits.written)
+            UInt64(limits.outputBytes)
         )
         if pid == 0 {
             answer(ends[1], work)
@@ -148,8 +148,8 @@ enum PDFChild {
             let description = try? PDFDocument(descriptor: file).describe(),
             (try? PDFDocument(descriptor: file, password: "é").encryption) == .some(nil)
         else { return false }
-        let written = JSON.object(["value": description.json]).write()
-        return (try? JSON.parse(written.rawSpan))?["value"].flatMap(PDFDescription.init) == description
+        let json = JSON.object(["value": description.json]).write()
+        return (try? JSON.parse(json.rawSpan))?["value"].flatMap(PDFDescription.init) == description
     }
 
     /// A document with a bit of everything that is read, and no table of its objects, which libqpdf then finds.

@@ -108,8 +108,8 @@ package final class PDFDocument {
                 bytes.append(UInt8(truncatingIfNeeded: scalar.value))
             } else if scalar == "€" {
                 bytes.append(0xa0)
-            } else if let place = high.firstIndex(of: scalar) {
-                bytes.append(0x80 + UInt8(place))
+            } else if let index = high.firstIndex(of: scalar) {
+                bytes.append(0x80 + UInt8(index))
             } else {
                 return [utf8]
             }

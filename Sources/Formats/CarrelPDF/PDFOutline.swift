@@ -37,7 +37,7 @@ struct PDFOutline {
             isIncomplete = true
             return []
         }
-        var found: [PDFOutlineItem] = []
+        var entries: [PDFOutlineItem] = []
         var next = parent["/First"]
         while next.isDictionary {
             try document.spend()
@@ -52,11 +52,11 @@ struct PDFOutline {
             let children = try items(below: next, root, depth: depth + 1)
             let title = next["/Title"].text
             if title != nil || !children.isEmpty {
-                found.append(PDFOutlineItem(title: title ?? "", page: page, children: children))
+                entries.append(PDFOutlineItem(title: title ?? "", page: page, children: children))
             }
             next = next["/Next"]
         }
-        return found
+        return entries
     }
 
     /// The target page of an entry: of its destination, or of an action that goes to one (§12.3.2, §12.6.4.2).
@@ -87,8 +87,8 @@ struct PDFOutline {
         let page = array[0]
         if let number = page.number { return pages.places[number] }
         // some writers use the page's number instead
-        guard let place = page.integer, 0..<pages.count ~= place else { return nil }
-        return place
+        guard let index = page.integer, 0..<pages.count ~= index else { return nil }
+        return index
     }
 
     private static func names(
@@ -98,7 +98,7 @@ struct PDFOutline {
     ) throws(PDFError) -> [[UInt8]: Int] {
         var names: [[UInt8]: Int] = [:]
         try PDFTree.each(root["/Names"]["/Dests"], "/Names", document) { key, value in
-            if let name = key.bytes, let place = page(value), names[name] == nil { names[name] = place }
+            if let name = key.bytes, let index = page(value), names[name] == nil { names[name] = index }
         }
         return names
     }

@@ -58,11 +58,11 @@ enum PDFPageLabels {
             (9, "IX"),
             (5, "V"), (4, "IV"), (1, "I"),
         ]
-        var (rest, text) = (value, "")
+        var (remainder, text) = (value, "")
         for (amount, sign) in signs {
-            while rest >= amount {
+            while remainder >= amount {
                 text += sign
-                rest -= amount
+                remainder -= amount
             }
         }
         return text

@@ -19,8 +19,8 @@ enum PDFTree {
         _ document: PDFHandle,
         _ body: (_ key: borrowing PDFObject, _ value: borrowing PDFObject) throws(PDFError) -> Void
     ) throws(PDFError) {
-        var (seen, left): (Set<PDFObject.Number>, Int) = ([], limit)
-        try walk(root, leaves, document, depth: 0, &seen, &left, body)
+        var (seen, remaining): (Set<PDFObject.Number>, Int) = ([], limit)
+        try walk(root, leaves, document, depth: 0, &seen, &remaining, body)
     }
 
     private static func walk(
@@ -29,21 +29,21 @@ enum PDFTree {
         _ document: PDFHandle,
         depth: Int,
         _ seen: inout Set<PDFObject.Number>,
-        _ left: inout Int,
+        _ remaining: inout Int,
         _ body: (_ key: borrowing PDFObject, _ value: borrowing PDFObject) throws(PDFError) -> Void
     ) throws(PDFError) {
         try document.spend()
         guard depth < depthLimit, node.isDictionary else { return }
         if let number = node.number, !seen.insert(number).inserted { return }
         let entries = node[leaves]
-        for index in stride(from: 0, to: entries.count - 1, by: 2) where left > 0 {
-            left -= 1
+        for index in stride(from: 0, to: entries.count - 1, by: 2) where remaining > 0 {
+            remaining -= 1
             try document.spend()
             try body(entries[index], entries[index + 1])
         }
         let kids = node["/Kids"]
-        for index in 0..<kids.count where left > 0 {
-            try walk(kids[index], leaves, document, depth: depth + 1, &seen, &left, body)
+        for index in 0..<kids.count where remaining > 0 {
+            try walk(kids[index], leaves, document, depth: depth + 1, &seen, &remaining, body)
         }
     }
 }

@@ -35,20 +35,20 @@ struct XMPPacket {
 
     /// The values of a property: of its list, or its own; of alternatives by language the default one first.
     private func texts(_ name: String, _ namespace: String) -> [String] {
-        var found: [String] = []
+        var values: [String] = []
         for property in properties where property.name.local == name && property.name.namespace == namespace {
             if let list = property.children.first(where: { ["Alt", "Bag", "Seq"].contains($0.name.local) }) {
                 let items = list.children.filter { $0.name.local == "li" }
                 let first = items.firstIndex { item in
                     item.attributes.contains { $0.name.local == "lang" && $0.value == "x-default" }
                 }
-                if list.name.local == "Alt", let first { found.append(items[first].text) }
-                found += items.map(\.text)
+                if list.name.local == "Alt", let first { values.append(items[first].text) }
+                values += items.map(\.text)
             } else {
-                found.append(property.text)
+                values.append(property.text)
             }
         }
-        found += attributes.filter { $0.name.local == name && $0.name.namespace == namespace }.map(\.value)
-        return found.prefix(Self.limit).map(PDFText.printable).filter { !$0.isEmpty }
+        values += attributes.filter { $0.name.local == name && $0.name.namespace == namespace }.map(\.value)
+        return values.prefix(Self.limit).map(PDFText.printable).filter { !$0.isEmpty }
     }
 }

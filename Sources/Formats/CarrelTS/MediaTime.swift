@@ -24,8 +24,8 @@ public enum MediaTime {
     @inlinable
     static func ticks(_ sample: Int64, _ sampleRate: Int) -> UInt64 {
         precondition(sample >= 0 && sampleRate > 0, "a timeline starts at zero")
-        let (seconds, rest) = UInt64(sample).quotientAndRemainder(dividingBy: UInt64(sampleRate))
-        return seconds &* 90_000 &+ (rest &* 90_000 &+ UInt64(sampleRate) / 2) / UInt64(sampleRate)
+        let (seconds, remainder) = UInt64(sample).quotientAndRemainder(dividingBy: UInt64(sampleRate))
+        return seconds &* 90_000 &+ (remainder &* 90_000 &+ UInt64(sampleRate) / 2) / UInt64(sampleRate)
     }
 
     /// A time in ticks, rounded to the nearest; exact whatever its size, because whole seconds and the rest are counted apart.
@@ -36,9 +36,9 @@ public enum MediaTime {
     /// - Returns: the ticks, without wrap at 33 bits; a number beyond 64 bits wraps there.
     @inlinable
     package static func ticks(_ time: Int64, timescale: Int64) -> Int64 {
-        var (seconds, rest) = time.quotientAndRemainder(dividingBy: max(1, timescale))
+        var (seconds, remainder) = time.quotientAndRemainder(dividingBy: max(1, timescale))
         // negative times are rounded in the same direction as positive ones
-        if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
-        return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / max(1, timescale)
+        if remainder < 0 { (seconds, remainder) = (seconds &- 1, remainder &+ timescale) }
+        return seconds &* 90_000 &+ (remainder &* 90_000 &+ timescale / 2) / max(1, timescale)
     }
 }

@@ -51,11 +51,11 @@ struct ProgramTables: Sendable {
 
     /// CRC-32 with polynomial 0x04c11db7, not reflected, all ones at the start (ISO/IEC 13818-1 annex A).
     static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        var rest: UInt32 = 0xffff_ffff
+        var remainder: UInt32 = 0xffff_ffff
         for byte in bytes {
-            rest ^= UInt32(byte) << 24
-            for _ in 0..<8 { rest = rest & 0x8000_0000 == 0 ? rest << 1 : rest << 1 ^ 0x04c1_1db7 }
+            remainder ^= UInt32(byte) << 24
+            for _ in 0..<8 { remainder = remainder & 0x8000_0000 == 0 ? remainder << 1 : remainder << 1 ^ 0x04c1_1db7 }
         }
-        return rest
+        return remainder
     }
 }

@@ -66,7 +66,7 @@ package struct TransportStreamWriter: Sendable {
             unsafe out.withUnsafeMutableBytes { buffer, initialized in
                 guard var from = source.baseAddress, let start = buffer.baseAddress else { return }
                 var to = unsafe start + initialized
-                var left = source.count
+                var remaining = source.count
                 var packet = 0
                 var clock = 0  // clock references written
                 var clockPacket = 0  // the packet of the next one
@@ -82,7 +82,7 @@ package struct TransportStreamWriter: Sendable {
                         clockPacket = clock < clockCount ? clock * packetCount / clockCount : packetCount
                     }
                     // a byte is kept for each packet to come, so that none is without payload
-                    let count = min(space, left - (packetCount - 1 - packet))
+                    let count = min(space, remaining - (packetCount - 1 - packet))
                     let stuffing = space - count
                     let hasField = reference != nil || stuffing > 0
                     let word = (isFirst ? 0x4741_0010 : 0x4701_0010) | (hasField ? 0x20 : 0) | counter
@@ -97,7 +97,7 @@ package struct TransportStreamWriter: Sendable {
                     }
                     unsafe Self.copy(from, to + payload, count)
                     unsafe from += count
-                    left &-= count
+                    remaining &-= count
                     counter = (counter &+ 1) & 15
                     packet &+= 1
                     unsafe to += TransportStream.packetLength
@@ -108,13 +108,13 @@ package struct TransportStreamWriter: Sendable {
                         unsafe to.storeBytes(of: (0x4701_0010 | counter).bigEndian, as: UInt32.self)
                         unsafe Self.copy(from, to + 4, PESLayout.packetCapacity)
                         unsafe from += PESLayout.packetCapacity
-                        left &-= PESLayout.packetCapacity
+                        remaining &-= PESLayout.packetCapacity
                         counter = (counter &+ 1) & 15
                         packet &+= 1
                         unsafe to += TransportStream.packetLength
                     }
                 }
-                precondition(left == 0, "the frames were not written whole")
+                precondition(remaining == 0, "the frames were not written whole")
                 initialized += packetCount * TransportStream.packetLength
             }
         }

@@ -53,14 +53,14 @@ package enum LanguageTag {
     ///
     /// - Parameters:
     ///   - tag: the language.
-    ///   - wanted: the preferred language.
+    ///   - preferred: the preferred language.
     /// - Returns: 0 for the same language, 1 for a narrower one, such as `en-GB` for `en`, 2 for a wider one, 3 for another form
     ///   of the language; nil for another language.
-    package static func rank(of tag: String, wanted: String) -> Int? {
-        let (tag, wanted) = (canonical(tag).lowercased(), canonical(wanted).lowercased())
-        if tag == wanted { return 0 }
-        if tag.hasPrefix(wanted + "-") { return 1 }
-        if wanted.hasPrefix(tag + "-") { return 2 }
-        return tag.prefix { $0 != "-" } == wanted.prefix { $0 != "-" } ? 3 : nil
+    package static func rank(of tag: String, preferred: String) -> Int? {
+        let (tag, preferred) = (canonical(tag).lowercased(), canonical(preferred).lowercased())
+        if tag == preferred { return 0 }
+        if tag.hasPrefix(preferred + "-") { return 1 }
+        if preferred.hasPrefix(tag + "-") { return 2 }
+        return tag.prefix { $0 != "-" } == preferred.prefix { $0 != "-" } ? 3 : nil
     }
 }

@@ -155,10 +155,10 @@ private final class TTMLVisitor: XMLVisitor {
             }
             return line
         }
-        let shown = lines.filter { !$0.isEmpty }.joined(separator: "\n")
+        let text = lines.filter { !$0.isEmpty }.joined(separator: "\n")
         let start = TTMLClock.milliseconds(element.begin)
         let end = TTMLClock.milliseconds(element.end)
-        guard !shown.isEmpty, end > start else { return }
-        cues.append(TTMLText.Cue(start: start, end: end, text: shown))
+        guard !text.isEmpty, end > start else { return }
+        cues.append(TTMLText.Cue(start: start, end: end, text: text))
     }
 }

@@ -65,15 +65,15 @@ package struct TimedTextCues: Sendable {
         switch coding {
         case .webVTT: try append(WebVTTSample(sample), start: start, end: end)
         case .markup:
-            var known = start == self.end ? ending : [:]
+            var previous = start == self.end ? ending : [:]
             ending = [:]
             for cue in try TTMLText(sample).cues {
                 let (first, last) = (max(start, cue.start), min(end, cue.end))
                 guard first < last else { continue }
                 // a document may repeat the cues of the previous one
-                if start == first, let place = known[cue.text]?.popLast() {
-                    cues[place].end = last
-                    if last == end { ending[cue.text, default: []].append(place) }
+                if start == first, let index = previous[cue.text]?.popLast() {
+                    cues[index].end = last
+                    if last == end { ending[cue.text, default: []].append(index) }
                 } else {
                     if last == end { ending[cue.text, default: []].append(cues.count) }
                     try add(Cue(start: first, end: last, text: cue.text))
@@ -86,20 +86,20 @@ package struct TimedTextCues: Sendable {
     private mutating func append(_ sample: WebVTTSample, start: Int64, end: Int64) throws(Malformed) {
         var next: [WebVTTSample.Cue: Int] = [:]
         for cue in sample.cues {
-            if start == self.end, cue.sourceID != nil, let place = open[cue] {
-                cues[place].end = end
-                next[cue] = place
+            if start == self.end, cue.sourceID != nil, let index = open[cue] {
+                cues[index].end = end
+                next[cue] = index
                 continue
             }
             if cue.sourceID != nil, next[cue] == nil { next[cue] = cues.count }
-            let made = Cue(
+            let newCue = Cue(
                 start: start,
                 end: end,
                 identifier: cue.identifier,
                 settings: cue.settings,
                 text: cue.text
             )
-            try add(made)
+            try add(newCue)
         }
         open = next
     }
@@ -115,7 +115,7 @@ package struct TimedTextCues: Sendable {
     /// Takes the cues so far; later samples start new cues.
     package mutating func finish() -> [WebVTTFile.Cue] {
         let sorted = cues.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
-        let found = sorted.map { _, cue in
+        let result = sorted.map { _, cue in
             WebVTTFile.Cue(
                 start: cue.start,
                 end: cue.end,
@@ -128,6 +128,6 @@ package struct TimedTextCues: Sendable {
         open = [:]
         ending = [:]
         bytes = 0
-        return found
+        return result
     }
 }

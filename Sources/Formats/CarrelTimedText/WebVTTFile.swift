@@ -82,8 +82,8 @@ package struct WebVTTFile: Sendable {
     private mutating func arrange() {
         order = cues.indices.sorted { (cues[$0].start, $0) < (cues[$1].start, $1) }
         var latest = Int64.min
-        latestEnds = order.map { place in
-            latest = max(latest, cues[place].end)
+        latestEnds = order.map { index in
+            latest = max(latest, cues[index].end)
             return latest
         }
     }
@@ -158,15 +158,15 @@ package struct WebVTTFile: Sendable {
             guard digits.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
             return Int64(text)
         }
-        guard seconds.count == 2, let whole = number(seconds[0], 2...2), let rest = number(seconds[1], 3...3), whole < 60,
+        guard seconds.count == 2, let whole = number(seconds[0], 2...2), let thousandths = number(seconds[1], 3...3), whole < 60,
             let minutes = number(parts[parts.count - 2], 2...2), minutes < 60
         else { return nil }
         var hours: Int64 = 0
         if parts.count == 3 {
-            guard let found = number(parts[0], 1...6) else { return nil }
-            hours = found
+            guard let value = number(parts[0], 1...6) else { return nil }
+            hours = value
         }
-        return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
+        return ((hours * 60 + minutes) * 60 + whole) * 1000 + thousandths
     }
 
     /// Returns a file with the cues of a part of the presentation; a cue across a boundary is in both parts.
@@ -181,8 +181,8 @@ package struct WebVTTFile: Sendable {
         let first = Self.partition(latestEnds.indices) { latestEnds[$0] > range.lowerBound }
         let end = Self.partition(order.indices) { cues[order[$0]].start >= range.upperBound }
         guard first < end else { return Array(text.utf8) }
-        for place in order[first..<end].filter({ cues[$0].end > range.lowerBound }).sorted() {
-            text += "\n" + cues[place].lines.joined(separator: "\n") + "\n"
+        for index in order[first..<end].filter({ cues[$0].end > range.lowerBound }).sorted() {
+            text += "\n" + cues[index].lines.joined(separator: "\n") + "\n"
         }
         return Array(text.utf8)
     }

@@ -29,10 +29,10 @@ public enum Base64URL {
     /// - Returns: the characters, without padding.
     public static func encodedBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
         // Collections of other modules are slow to walk; an array's storage is not.
-        bytes.withContiguousStorageIfAvailable { unsafe encoded($0.span) } ?? encoded(Array(bytes).span)
+        bytes.withContiguousStorageIfAvailable { unsafe characters($0.span) } ?? characters(Array(bytes).span)
     }
 
-    private static func encoded(_ bytes: Span<UInt8>) -> [UInt8] {
+    private static func characters(_ bytes: Span<UInt8>) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: length(bytes.count)) { unsafe $1 = write(bytes, into: $0) }
     }
 
@@ -44,17 +44,17 @@ public enum Base64URL {
         let count = length(bytes.count)
         precondition(out.count >= count, "there is no room for the characters")
         return unsafe alphabet.withUnsafeBufferPointer { alphabet in
-            var (bits, held, at) = (UInt32(0), UInt32(0), 0)
+            var (bits, bitCount, at) = (UInt32(0), UInt32(0), 0)
             for i in bytes.indices {
                 bits = bits << 8 | UInt32(bytes[i])
-                held &+= 8
-                while held >= 6 {
-                    held &-= 6
-                    unsafe out[at] = alphabet[Int(bits >> held & 63)]
+                bitCount &+= 8
+                while bitCount >= 6 {
+                    bitCount &-= 6
+                    unsafe out[at] = alphabet[Int(bits >> bitCount & 63)]
                     at &+= 1
                 }
             }
-            if held > 0 { unsafe out[at] = alphabet[Int(bits << (6 &- held) & 63)] }
+            if bitCount > 0 { unsafe out[at] = alphabet[Int(bits << (6 &- bitCount) & 63)] }
             return count
         }
     }
@@ -77,18 +77,18 @@ public enum Base64URL {
         out.reserveCapacity(characters.count * 3 / 4)
         let values = values
         var bits: UInt32 = 0
-        var held = 0
+        var bitCount = 0
         for character in characters {
             let value = values[Int(character)]
             guard value != 0xff else { return nil }
             bits = bits << 6 | UInt32(value)
-            held += 6
-            if held >= 8 {
-                held -= 8
-                out.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                out.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
             }
         }
-        guard held < 6, bits & ((1 << UInt32(held)) - 1) == 0 else { return nil }
+        guard bitCount < 6, bits & ((1 << UInt32(bitCount)) - 1) == 0 else { return nil }
         return out
     }
 }

@@ -33,7 +33,7 @@ struct CivilDate: Equatable {
     }
 
     /// 0 is Sunday.
-    var weekday: Int { (daysSince1970 + 4).flooredDivision(by: 7).rest }
+    var weekday: Int { (daysSince1970 + 4).flooredDivision(by: 7).remainder }
 
     private static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
@@ -46,8 +46,8 @@ struct CivilDate: Equatable {
 
 extension FixedWidthInteger {
     /// The quotient rounded down, and the rest, which is never negative.
-    func flooredDivision(by divisor: Self) -> (quotient: Self, rest: Self) {
-        let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
-        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+    func flooredDivision(by divisor: Self) -> (quotient: Self, remainder: Self) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

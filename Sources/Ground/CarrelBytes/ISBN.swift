@@ -35,12 +35,12 @@ package struct ISBN: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func withoutPrefix(_ text: some StringProtocol) -> Substring {
-        var rest = Substring(text.prefix(40)).drop { $0 == " " }
-        if rest.lowercased().hasPrefix("urn:isbn:") { rest = rest.dropFirst(9) }
-        guard rest.lowercased().hasPrefix("isbn") else { return rest }
-        rest = rest.dropFirst(4)
-        for form in ["-10:", "-13:"] where rest.hasPrefix(form) { return rest.dropFirst(4) }
-        return rest.first == ":" ? rest.dropFirst() : rest
+        var remainder = Substring(text.prefix(40)).drop { $0 == " " }
+        if remainder.lowercased().hasPrefix("urn:isbn:") { remainder = remainder.dropFirst(9) }
+        guard remainder.lowercased().hasPrefix("isbn") else { return remainder }
+        remainder = remainder.dropFirst(4)
+        for form in ["-10:", "-13:"] where remainder.hasPrefix(form) { return remainder.dropFirst(4) }
+        return remainder.first == ":" ? remainder.dropFirst() : remainder
     }
 
     /// The check digit of the first twelve.

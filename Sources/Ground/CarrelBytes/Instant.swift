@@ -76,7 +76,7 @@ extension Instant {
 
     /// The day, and the milliseconds since it began, in UTC.
     var dateAndTime: (date: CivilDate, milliseconds: Int) {
-        let (days, rest) = milliseconds.flooredDivision(by: 86_400_000)
-        return (CivilDate(daysSince1970: Int(days)), Int(rest))
+        let (days, remainder) = milliseconds.flooredDivision(by: 86_400_000)
+        return (CivilDate(daysSince1970: Int(days)), Int(remainder))
     }
 }

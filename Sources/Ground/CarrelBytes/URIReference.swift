@@ -10,40 +10,40 @@ package struct URIReference: Sendable, Hashable, CustomStringConvertible {
 
     /// Splits a reference (RFC 3986 Appendix B). Every text splits; whether its parts are well-formed is not checked.
     package init(_ text: some StringProtocol) {
-        var rest = Substring(text)
-        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "#")) {
-            fragment = rest[rest.index(after: mark)...]
-            rest = rest[..<mark]
+        var remainder = Substring(text)
+        if let mark = remainder.utf8.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = remainder[remainder.index(after: mark)...]
+            remainder = remainder[..<mark]
         }
-        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            query = rest[rest.index(after: mark)...]
-            rest = rest[..<mark]
+        if let mark = remainder.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            query = remainder[remainder.index(after: mark)...]
+            remainder = remainder[..<mark]
         }
-        if let colon = Self.schemeEnd(rest) {
-            scheme = rest[..<colon]
-            rest = rest[rest.index(after: colon)...]
+        if let colon = Self.schemeEnd(remainder) {
+            scheme = remainder[..<colon]
+            remainder = remainder[remainder.index(after: colon)...]
         }
-        if rest.utf8.starts(with: "//".utf8) {
-            rest = rest.dropFirst(2)
-            let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            authority = rest[..<end]
-            rest = rest[end...]
+        if remainder.utf8.starts(with: "//".utf8) {
+            remainder = remainder.dropFirst(2)
+            let end = remainder.utf8.firstIndex(of: UInt8(ascii: "/")) ?? remainder.endIndex
+            authority = remainder[..<end]
+            remainder = remainder[end...]
         }
-        path = rest
+        path = remainder
     }
 
     /// A part with its escapes replaced (RFC 3986 §2.1); nil if an escape is invalid, or the bytes are not UTF-8.
     package static func percentDecoded(_ text: some StringProtocol) -> String? {
         var out: [UInt8] = []
-        var rest = Substring(text).utf8
-        while let byte = rest.popFirst() {
+        var remainder = Substring(text).utf8
+        while let byte = remainder.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 out.append(byte)
                 continue
             }
-            guard rest.count >= 2, let decoded = Hex.decode(Substring(rest.prefix(2))) else { return nil }
+            guard remainder.count >= 2, let decoded = Hex.decode(Substring(remainder.prefix(2))) else { return nil }
             out += decoded
-            rest = rest.dropFirst(2)
+            remainder = remainder.dropFirst(2)
         }
         return String(validating: out, as: UTF8.self)
     }

@@ -71,14 +71,14 @@ package final class AESCBCBlocks: Sendable {
 
     /// Whether the cipher took the blocks and gave as many.
     private static func append(_ input: RawSpan, _ context: inout CipherContext, to out: inout [UInt8]) -> Bool {
-        var written: Int?
+        var writtenCount: Int?
         out.append(addingCapacity: input.byteCount) { (room: inout OutputSpan<UInt8>) in
             unsafe room.withUnsafeMutableBufferPointer { room, filled in
-                written = unsafe context.transform(input, into: room.baseAddress.map { unsafe $0 + filled })
-                filled += written ?? 0
+                writtenCount = unsafe context.transform(input, into: room.baseAddress.map { unsafe $0 + filled })
+                filled += writtenCount ?? 0
             }
         }
-        return written == input.byteCount
+        return writtenCount == input.byteCount
     }
 
     /// A cipher that begins after a block.

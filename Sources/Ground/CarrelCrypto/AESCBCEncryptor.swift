@@ -6,7 +6,7 @@ import CarrelBytes
 /// (RFC 8216 §4.3.2.4). Plain text goes in as it comes; cipher text comes out in whole blocks.
 package struct AESCBCEncryptor: ~Copyable, Sendable {
     private var context: CipherContext
-    private var held = 0  // bytes of an unfinished block, 0...15
+    private var pendingCount = 0  // bytes of an unfinished block, 0...15
 
     /// - Parameters:
     ///   - key: 16 or 32 bytes.
@@ -21,8 +21,8 @@ package struct AESCBCEncryptor: ~Copyable, Sendable {
     /// Traps when `out` has less room than those blocks need; a multiple of 16 that is not less than `plain` and 15 bytes
     /// more always does.
     package mutating func update(_ plain: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
-        let total = held + plain.byteCount
-        held = total & 15
+        let total = pendingCount + plain.byteCount
+        pendingCount = total & 15
         guard context.update(plain, into: &out, room: total & ~15) else {
             throw CryptoError(.refused, "the cipher failed")
         }

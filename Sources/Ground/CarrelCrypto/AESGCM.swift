@@ -27,13 +27,13 @@ package enum AESGCM {
     ) throws(CryptoError) -> [UInt8] {
         var context = try Self.context(key, nonce, encrypt: true)
         let count = plaintext.byteCount
-        var done = false
+        var isDone = false
         let sealed = unsafe [UInt8](unsafeUninitializedCapacity: count + tagByteCount) { buffer, filled in
             guard let start = buffer.baseAddress, context.associate(associated) else { return }
-            done = unsafe context.transform(plaintext, into: start) == count && context.makeTag(into: start + count)
-            filled = done ? count + tagByteCount : 0
+            isDone = unsafe context.transform(plaintext, into: start) == count && context.makeTag(into: start + count)
+            filled = isDone ? count + tagByteCount : 0
         }
-        guard done else { throw CryptoError(.refused, "the cipher failed") }
+        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
         return sealed
     }
 
@@ -55,13 +55,13 @@ package enum AESGCM {
         guard sealed.byteCount >= tagByteCount else { throw CryptoError(.length, "sealed bytes have a tag of 16 bytes") }
         var context = try context(key, nonce, encrypt: false)
         let count = sealed.byteCount - tagByteCount
-        let opened = unsafe Secret(count: count) { start in
+        let plaintext = unsafe Secret(count: count) { start in
             guard context.associate(associated), unsafe context.transform(sealed.extracting(first: count), into: start) == count
             else { return false }
             return context.hasTag(sealed.extracting(last: tagByteCount))
         }
-        guard let opened else { throw CryptoError(.integrity, "the bytes are not what was sealed under this key") }
-        return opened
+        guard let plaintext else { throw CryptoError(.integrity, "the bytes are not what was sealed under this key") }
+        return plaintext
     }
 
     private static func context(_ key: Secret, _ nonce: [UInt8], encrypt: Bool) throws(CryptoError) -> CipherContext {
@@ -81,8 +81,8 @@ extension CipherContext {
     /// Ends an encryption and writes its tag of 16 bytes.
     mutating func makeTag(into target: UnsafeMutablePointer<UInt8>) -> Bool {
         var none: UInt8 = 0
-        var written: CInt = 0
-        return unsafe EVP_CipherFinal_ex(context, &none, &written) == 1
+        var writtenCount: CInt = 0
+        return unsafe EVP_CipherFinal_ex(context, &none, &writtenCount) == 1
             && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CInt(AESGCM.tagByteCount), target) == 1
     }
 
@@ -91,10 +91,10 @@ extension CipherContext {
         defer { ERR_clear_error() }
         return unsafe tag.withUnsafeBytes { tag in
             var none: UInt8 = 0
-            var written: CInt = 0
+            var writtenCount: CInt = 0
             let start = unsafe UnsafeMutableRawPointer(mutating: tag.baseAddress)
             return unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CInt(tag.count), start) == 1
-                && EVP_CipherFinal_ex(context, &none, &written) == 1
+                && EVP_CipherFinal_ex(context, &none, &writtenCount) == 1
         }
     }
 }

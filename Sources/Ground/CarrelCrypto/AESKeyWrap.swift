@@ -18,14 +18,14 @@ package enum AESKeyWrap {
         }
         var context = try context(wrapper, encrypt: true)
         let count = key.count + 8
-        var done = false
+        var isDone = false
         let wrapped = [UInt8](capacity: count) { (out: inout OutputSpan<UInt8>) in
             unsafe out.withUnsafeMutableBufferPointer { buffer, filled in
-                key.withBytes { done = unsafe context.transform($0, into: buffer.baseAddress) == count }
-                filled = done ? count : 0
+                key.withBytes { isDone = unsafe context.transform($0, into: buffer.baseAddress) == count }
+                filled = isDone ? count : 0
             }
         }
-        guard done else { throw CryptoError(.refused, "the cipher failed") }
+        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
         return wrapped
     }
 

@@ -109,19 +109,19 @@ package struct AESStream: ~Copyable, Sendable {
     private mutating func apply(_ start: UnsafeMutableRawPointer, _ count: Int) {
         guard mode == .counter else { return unsafe context.transform(start, count & ~15) }
         var start = unsafe start
-        var left = count
-        while left > 0 {
+        var remaining = count
+        while remaining > 0 {
             // the library carries into the high half; the standard does not
             let room = UInt64.max - counter.low
-            let step = room >= 1 << 50 ? left : min(left, Int(room + 1) * 16 - used)
+            let step = room >= 1 << 50 ? remaining : min(remaining, Int(room + 1) * 16 - used)
             unsafe context.transform(start, step)
-            let (blocks, rest) = (used + step).quotientAndRemainder(dividingBy: 16)
+            let (blocks, remainder) = (used + step).quotientAndRemainder(dividingBy: 16)
             let wraps = UInt64(blocks) > room
             counter = counter.advanced(by: UInt64(blocks))
-            used = rest
+            used = remainder
             if wraps { context.restart(counter) }
             unsafe start += step
-            left -= step
+            remaining -= step
         }
     }
 }
@@ -154,12 +154,12 @@ struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one ow
     }
 
     func spread(to: UnsafeMutableRawPointer, first: Int, count: Int, _ crypt: Int, _ turn: Int) {
-        var done = 0
+        var blockOffset = 0
         var at = first
-        while done < count {
-            let run = min(crypt, count - done)
-            unsafe (to + at * 16).copyMemory(from: start + done * 16, byteCount: run * 16)
-            done += run
+        while blockOffset < count {
+            let run = min(crypt, count - blockOffset)
+            unsafe (to + at * 16).copyMemory(from: start + blockOffset * 16, byteCount: run * 16)
+            blockOffset += run
             at += turn
         }
     }
@@ -168,23 +168,23 @@ struct PatternBuffer: ~Copyable, @unchecked Sendable {  // the memory has one ow
 extension CipherContext {
     fileprivate mutating func restart(_ iv: AESBlock) {
         var bytes = (iv.high.bigEndian, iv.low.bigEndian)
-        let done = unsafe withUnsafeBytes(of: &bytes) { bytes in
+        let status = unsafe withUnsafeBytes(of: &bytes) { bytes in
             unsafe EVP_CipherInit_ex2(context, nil, nil, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), -1, nil)
         }
-        precondition(done == 1, "the cipher does not start again")
+        precondition(status == 1, "the cipher does not start again")
     }
 
     /// Encrypts or decrypts `count` bytes in place.
     fileprivate mutating func transform(_ start: UnsafeMutableRawPointer, _ count: Int) {
         var at = unsafe start.assumingMemoryBound(to: UInt8.self)
-        var left = count
-        while left > 0 {
-            let step = min(left, 1 << 30)  // the library counts in 32 bits
-            var written: CInt = 0
-            let done = unsafe EVP_CipherUpdate(context, at, &written, at, CInt(step))
-            precondition(done == 1 && Int(written) == step, "the cipher failed")
+        var remaining = count
+        while remaining > 0 {
+            let step = min(remaining, 1 << 30)  // the library counts in 32 bits
+            var writtenCount: CInt = 0
+            let status = unsafe EVP_CipherUpdate(context, at, &writtenCount, at, CInt(step))
+            precondition(status == 1 && Int(writtenCount) == step, "the cipher failed")
             unsafe at += step
-            left -= step
+            remaining -= step
         }
     }
 }

@@ -20,9 +20,9 @@ extension Certificate {
     package var commonName: String? {
         defer { ERR_clear_error() }
         let name = unsafe X509_get_subject_name(certificate)
-        let place = unsafe X509_NAME_get_index_by_NID(name, NID_commonName, -1)
-        guard place >= 0, unsafe X509_NAME_get_index_by_NID(name, NID_commonName, place) < 0 else { return nil }
-        let value = unsafe X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, place))
+        let index = unsafe X509_NAME_get_index_by_NID(name, NID_commonName, -1)
+        guard index >= 0, unsafe X509_NAME_get_index_by_NID(name, NID_commonName, index) < 0 else { return nil }
+        let value = unsafe X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index))
         var text: UnsafeMutablePointer<UInt8>?
         let count = Int(unsafe ASN1_STRING_to_UTF8(&text, value))
         guard count >= 0, let text = unsafe text else { return nil }
@@ -73,13 +73,13 @@ extension Certificate {
         guard let certificate = DER.value(at: 0, of: der), der[0] == 0x30,
             let body = DER.value(at: certificate.content.lowerBound, of: der), der[certificate.content.lowerBound] == 0x30
         else { throw CryptoError(.certificate, "a certificate cannot be read") }
-        var place = body.content.lowerBound
+        var position = body.content.lowerBound
         for (number, tag) in tags.enumerated() {
-            guard place < body.content.upperBound, der[place] == tag, let value = DER.value(at: place, of: der) else {
+            guard position < body.content.upperBound, der[position] == tag, let value = DER.value(at: position, of: der) else {
                 throw CryptoError(.certificate, "a certificate cannot be read")
             }
-            if number == tags.count - 1 { return Array(der[place..<value.content.upperBound]) }
-            place = value.content.upperBound
+            if number == tags.count - 1 { return Array(der[position..<value.content.upperBound]) }
+            position = value.content.upperBound
         }
         throw CryptoError(.certificate, "a certificate has no key")
     }
@@ -90,8 +90,8 @@ extension Certificate {
         defer { ERR_clear_error() }
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
         defer { unsafe ASN1_OBJECT_free(object) }
-        let place = unsafe X509_get_ext_by_OBJ(certificate, object, -1)
-        guard place >= 0, let found = unsafe X509_get_ext(certificate, place), let data = unsafe X509_EXTENSION_get_data(found)
+        let index = unsafe X509_get_ext_by_OBJ(certificate, object, -1)
+        guard index >= 0, let entry = unsafe X509_get_ext(certificate, index), let data = unsafe X509_EXTENSION_get_data(entry)
         else {
             return nil
         }
@@ -109,9 +109,9 @@ extension DER {
     }
 
     /// The value that begins at a place; nil unless it lies within `bytes`.
-    static func value(at place: Int, of bytes: [UInt8]) -> (tag: UInt8, content: Range<Int>)? {
-        guard place + 2 <= bytes.count else { return nil }
-        var (start, count) = (place + 2, Int(bytes[place + 1]))
+    static func value(at position: Int, of bytes: [UInt8]) -> (tag: UInt8, content: Range<Int>)? {
+        guard position + 2 <= bytes.count else { return nil }
+        var (start, count) = (position + 2, Int(bytes[position + 1]))
         if count >= 0x80 {
             let digits = count - 0x80
             guard 1...3 ~= digits, start + digits <= bytes.count else { return nil }
@@ -119,6 +119,6 @@ extension DER {
             start += digits
         }
         guard start + count <= bytes.count else { return nil }
-        return (bytes[place], start..<start + count)
+        return (bytes[position], start..<start + count)
     }
 }

@@ -15,8 +15,8 @@ package struct CertificateAuthority: Sendable {
     ///   - key: its private key.
     /// - Throws: `crypto.certificate` if the certificate is for another key, or cannot be read.
     package init(certificate: [UInt8], key: P256.PrivateKey) throws(CryptoError) {
-        let read = try Certificate(der: certificate)
-        guard read.subjectPublicKeyInfo == key.publicKey.subjectPublicKeyInfo, let name = read.commonName else {
+        let issuer = try Certificate(der: certificate)
+        guard issuer.subjectPublicKeyInfo == key.publicKey.subjectPublicKeyInfo, let name = issuer.commonName else {
             throw CryptoError(.certificate, "the authority's certificate is for another key")
         }
         self.certificate = certificate

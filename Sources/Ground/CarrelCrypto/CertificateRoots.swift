@@ -49,16 +49,16 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
         guard unsafe X509_STORE_CTX_init(context, store, leaf.certificate, stack) == 1,
             let parameters = unsafe X509_STORE_CTX_get0_param(context)
         else { throw CryptoError(.refused, "there is no memory to check a certificate") }
-        let (seconds, rest) = instant.milliseconds.quotientAndRemainder(dividingBy: 1000)
-        unsafe X509_VERIFY_PARAM_set_time(parameters, Int(rest < 0 ? seconds - 1 : seconds))
+        let (seconds, remainder) = instant.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        unsafe X509_VERIFY_PARAM_set_time(parameters, Int(remainder < 0 ? seconds - 1 : seconds))
         unsafe X509_VERIFY_PARAM_set_depth(parameters, 4)
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
         let isValid = unsafe X509_verify_cert(context) == 1
-        let found = unsafe X509_STORE_CTX_get_error(context)
+        let failure = unsafe X509_STORE_CTX_get_error(context)
         // The arrays must live as long as the pointers in the stack.
         withExtendedLifetime((leaf, intermediates)) {}
-        guard isValid, found == X509_V_OK else {
-            let words = unsafe String(cString: X509_verify_cert_error_string(Int(found)))
+        guard isValid, failure == X509_V_OK else {
+            let words = unsafe String(cString: X509_verify_cert_error_string(Int(failure)))
             throw CryptoError(.untrusted, "a certificate is not trusted: \(words)")
         }
         let chain = unsafe X509_STORE_CTX_get0_chain(context)

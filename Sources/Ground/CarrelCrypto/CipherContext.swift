@@ -12,13 +12,13 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
     init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {
         guard let context = unsafe EVP_CIPHER_CTX_new() else { throw CryptoError(.refused, "the cipher has no memory") }
         unsafe EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
-        let done = key.withBytes { key in
+        let status = key.withBytes { key in
             unsafe key.withUnsafeBytes { key in
                 let key = unsafe key.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 return unsafe EVP_CipherInit_ex2(context, cipher, key, iv, encrypt ? 1 : 0, nil)
             }
         }
-        guard done == 1 else {
+        guard status == 1 else {
             unsafe EVP_CIPHER_CTX_free(context)
             ERR_clear_error()
             throw CryptoError(.refused, "the cipher was refused")
@@ -48,24 +48,24 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
             unsafe input.withUnsafeBytes { input in
                 guard var source = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
                 var empty: UInt8 = 0
-                var left = input.count
-                while left > 0 {
-                    let step = min(left, 1 << 30)  // the library counts in 32 bits
-                    var written: CInt = 0
-                    let done: CInt
+                var remaining = input.count
+                while remaining > 0 {
+                    let step = min(remaining, 1 << 30)  // the library counts in 32 bits
+                    var writtenCount: CInt = 0
+                    let status: CInt
                     if let target = buffer.baseAddress {
                         let target = unsafe (target + filled).assumingMemoryBound(to: UInt8.self)
-                        done = unsafe EVP_CipherUpdate(context, target, &written, source, CInt(step))
+                        status = unsafe EVP_CipherUpdate(context, target, &writtenCount, source, CInt(step))
                     } else {
-                        done = unsafe EVP_CipherUpdate(context, &empty, &written, source, CInt(step))
+                        status = unsafe EVP_CipherUpdate(context, &empty, &writtenCount, source, CInt(step))
                     }
-                    guard done == 1 else {
+                    guard status == 1 else {
                         ERR_clear_error()
                         return false
                     }
-                    filled += Int(written)
+                    filled += Int(writtenCount)
                     unsafe source += step
-                    left -= step
+                    remaining -= step
                 }
                 return true
             }
@@ -77,13 +77,13 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
         precondition(out.freeCapacity >= room, "the output has no room")
         return unsafe out.withUnsafeMutableBytes { buffer, filled in
             guard let target = buffer.baseAddress else { return false }
-            var written: CInt = 0
+            var writtenCount: CInt = 0
             let last = unsafe (target + filled).assumingMemoryBound(to: UInt8.self)
-            guard unsafe EVP_CipherFinal_ex(context, last, &written) == 1 else {
+            guard unsafe EVP_CipherFinal_ex(context, last, &writtenCount) == 1 else {
                 ERR_clear_error()
                 return false
             }
-            filled += Int(written)
+            filled += Int(writtenCount)
             return true
         }
     }
@@ -91,15 +91,15 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
     /// Transforms `input` whole into `target` and returns the bytes written, or nil if the cipher refuses.
     package mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
         unsafe input.withUnsafeBytes { input in
-            var written: CInt = 0
+            var writtenCount: CInt = 0
             let source = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self)
             guard let count = CInt(exactly: input.count),
-                unsafe EVP_CipherUpdate(context, target, &written, source, count) == 1
+                unsafe EVP_CipherUpdate(context, target, &writtenCount, source, count) == 1
             else {
                 ERR_clear_error()
                 return nil
             }
-            return Int(written)
+            return Int(writtenCount)
         }
     }
 }

@@ -43,10 +43,10 @@ enum DER {
         var content: [UInt8] = []
         for number in [numbers[0] * 40 + numbers[1]] + numbers.dropFirst(2) {
             var digits = [UInt8(number & 0x7f)]
-            var rest = number >> 7
-            while rest > 0 {
-                digits.append(UInt8(rest & 0x7f) | 0x80)
-                rest >>= 7
+            var remainder = number >> 7
+            while remainder > 0 {
+                digits.append(UInt8(remainder & 0x7f) | 0x80)
+                remainder >>= 7
             }
             content += digits.reversed()
         }
@@ -63,10 +63,10 @@ enum DER {
     private static func length(_ count: Int) -> [UInt8] {
         guard count >= 0x80 else { return [UInt8(count)] }
         var digits: [UInt8] = []
-        var rest = count
-        while rest > 0 {
-            digits.insert(UInt8(rest & 0xff), at: 0)
-            rest >>= 8
+        var remainder = count
+        while remainder > 0 {
+            digits.insert(UInt8(remainder & 0xff), at: 0)
+            remainder >>= 8
         }
         return [0x80 | UInt8(digits.count)] + digits
     }

@@ -75,13 +75,13 @@ package enum Ed25519 {
         package init(seed: Secret) throws(CryptoError) {
             _ = OpenSSL.shared
             guard seed.count == byteCount else { throw CryptoError(.key, "a private key of Ed25519 has 32 bytes") }
-            let read = unsafe seed.withBytes { bytes in
+            let handle = unsafe seed.withBytes { bytes in
                 unsafe bytes.withUnsafeBytes { bytes in
                     let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
                     return unsafe EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, start, bytes.count)
                 }
             }
-            let key = unsafe OpenSSL.present(read)
+            let key = unsafe OpenSSL.present(handle)
             var count = byteCount
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
                 filled = unsafe EVP_PKEY_get_raw_public_key(key, buffer.baseAddress, &count) == 1 ? count : 0
@@ -101,6 +101,8 @@ package enum Ed25519 {
         }
 
         /// A signature of 64 bytes over `message`.
-        package func sign(_ message: RawSpan) -> [UInt8] { unsafe signed(message, with: key, digest: nil, room: 2 * byteCount) }
+        package func sign(_ message: RawSpan) -> [UInt8] {
+            unsafe makeSignature(of: message, with: key, digest: nil, room: 2 * byteCount)
+        }
     }
 }

@@ -13,7 +13,7 @@ package struct HMACSHA1: ~Copyable {
     /// - Parameter key: any length.
     package init(key: Secret) {
         let context = unsafe OpenSSL.present(EVP_MAC_CTX_new(OpenSSL.shared.hmac))
-        let done = key.withBytes { key in
+        let status = key.withBytes { key in
             unsafe key.withUnsafeBytes { key in
                 let parameters = unsafe [copenssl_digest_sha1(), OSSL_PARAM_construct_end()]
                 var empty: UInt8 = 0
@@ -23,7 +23,7 @@ package struct HMACSHA1: ~Copyable {
                 return unsafe EVP_MAC_init(context, start, key.count, parameters)
             }
         }
-        guard done == 1 else { fatalError("OpenSSL has no HMAC-SHA-1") }
+        guard status == 1 else { fatalError("OpenSSL has no HMAC-SHA-1") }
         unsafe self.context = context
     }
 
@@ -33,17 +33,17 @@ package struct HMACSHA1: ~Copyable {
 
     /// Hashes the next bytes of the message.
     package mutating func update(_ bytes: RawSpan) {
-        let done = unsafe bytes.withUnsafeBytes { bytes in
+        let status = unsafe bytes.withUnsafeBytes { bytes in
             unsafe EVP_MAC_update(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         }
-        precondition(done == 1, "OpenSSL lost a digest")
+        precondition(status == 1, "OpenSSL lost a digest")
     }
 
     /// The digest: 20 bytes.
     package consuming func finish() -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
-            let done = unsafe EVP_MAC_final(context, buffer.baseAddress, nil, Self.byteCount)
-            precondition(done == 1, "OpenSSL lost a digest")
+            let status = unsafe EVP_MAC_final(context, buffer.baseAddress, nil, Self.byteCount)
+            precondition(status == 1, "OpenSSL lost a digest")
             count = Self.byteCount
         }
     }

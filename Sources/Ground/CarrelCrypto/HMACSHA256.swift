@@ -56,7 +56,7 @@ private final class MACContext: @unchecked Sendable {  // used only by the threa
         let openSSL = OpenSSL.shared
         let context = unsafe OpenSSL.present(EVP_MAC_CTX_new(openSSL.hmac))
         unsafe self.context = context
-        let done = key.withBytes { key in
+        let status = key.withBytes { key in
             unsafe key.withUnsafeBytes { key in
                 let parameters = unsafe [copenssl_digest_sha256(), OSSL_PARAM_construct_end()]
                 var empty: UInt8 = 0
@@ -66,7 +66,7 @@ private final class MACContext: @unchecked Sendable {  // used only by the threa
                 return unsafe EVP_MAC_init(context, start, key.count, parameters)
             }
         }
-        guard done == 1 else { fatalError("OpenSSL has no HMAC-SHA-256") }
+        guard status == 1 else { fatalError("OpenSSL has no HMAC-SHA-256") }
     }
 
     deinit {
@@ -74,13 +74,13 @@ private final class MACContext: @unchecked Sendable {  // used only by the threa
     }
 
     func digest(_ message: RawSpan, into tag: UnsafeMutablePointer<UInt8>?) {
-        let done = unsafe message.withUnsafeBytes { message in
+        let isDone = unsafe message.withUnsafeBytes { message in
             let start = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self)
             // without a key: start again with the current key
             return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
                 && EVP_MAC_update(context, start, message.count) == 1
                 && EVP_MAC_final(context, tag, nil, 32) == 1
         }
-        precondition(done, "OpenSSL lost a digest")
+        precondition(isDone, "OpenSSL lost a digest")
     }
 }

@@ -83,13 +83,13 @@ package enum P256 {
             guard scalar.count == byteCount, let document = P256.document(scalar) else {
                 throw CryptoError(.key, "a private key on P-256 has 32 bytes")
             }
-            let read = unsafe document.withBytes { bytes -> OpaquePointer? in
+            let handle = unsafe document.withBytes { bytes -> OpaquePointer? in
                 unsafe bytes.withUnsafeBytes { bytes in
                     var cursor = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
                     return unsafe d2i_AutoPrivateKey(nil, &cursor, bytes.count)
                 }
             }
-            guard let key = unsafe read else { throw CryptoError(.key, "the private key cannot be read") }
+            guard let key = unsafe handle else { throw CryptoError(.key, "the private key cannot be read") }
             do throws(CryptoError) {
                 guard unsafe P256.isValid(key) else { throw CryptoError(.key, "the private key is not on the curve P-256") }
                 publicKey = try unsafe P256.publicKey(of: key)
@@ -120,7 +120,7 @@ package enum P256 {
         ///
         /// - Returns: R and S, 64 bytes (RFC 7518 §3.4).
         package func sign(_ message: RawSpan) -> [UInt8] {
-            let signature = unsafe signed(message, with: key, digest: "SHA256", room: 80)
+            let signature = unsafe makeSignature(of: message, with: key, digest: "SHA256", room: 80)
             let halves = unsafe [UInt8](unsafeUninitializedCapacity: 2 * byteCount) { buffer, filled in
                 guard let start = buffer.baseAddress, unsafe copenssl_p256_split(signature, signature.count, start) == 1 else {
                     return
@@ -173,10 +173,16 @@ package enum P256 {
 
     private static func publicKey(of key: OpaquePointer) throws(CryptoError) -> PublicKey {
         let count = 1 + 2 * byteCount
-        var written = 0
+        var writtenCount = 0
         let point = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let done = unsafe EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, buffer.baseAddress, count, &written)
-            filled = done == 1 ? min(written, count) : 0
+            let status = unsafe EVP_PKEY_get_octet_string_param(
+                key,
+                OSSL_PKEY_PARAM_PUB_KEY,
+                buffer.baseAddress,
+                count,
+                &writtenCount
+            )
+            filled = status == 1 ? min(writtenCount, count) : 0
         }
         guard point.count == count, point[0] == 0x04 else { throw CryptoError(.key, "the key cannot be written") }
         return try PublicKey(x: Array(point[1...byteCount]), y: Array(point[(1 + byteCount)...]))
@@ -184,7 +190,7 @@ package enum P256 {
 }
 
 /// A signature over a message; `digest` is nil if the algorithm has its own.
-func signed(_ message: RawSpan, with key: OpaquePointer, digest: String?, room: Int) -> [UInt8] {
+func makeSignature(of message: RawSpan, with key: OpaquePointer, digest: String?, room: Int) -> [UInt8] {
     let context = unsafe OpenSSL.present(EVP_MD_CTX_new())
     defer { unsafe EVP_MD_CTX_free(context) }
     guard unsafe EVP_DigestSignInit_ex(context, nil, digest, nil, nil, key, nil) == 1 else {
@@ -192,14 +198,14 @@ func signed(_ message: RawSpan, with key: OpaquePointer, digest: String?, room: 
     }
     return unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
         var count = room
-        let done = unsafe message.withUnsafeBytes { message in
+        let status = unsafe message.withUnsafeBytes { message in
             var empty: UInt8 = 0
             guard let start = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
                 return unsafe EVP_DigestSign(context, buffer.baseAddress, &count, &empty, 0)
             }
             return unsafe EVP_DigestSign(context, buffer.baseAddress, &count, start, message.count)
         }
-        guard done == 1 else { fatalError("OpenSSL does not sign with this key") }
+        guard status == 1 else { fatalError("OpenSSL does not sign with this key") }
         filled = count
     }
 }

@@ -11,10 +11,10 @@ package enum SHA1 {
     /// The digest of `bytes`.
     package static func hash(_ bytes: RawSpan) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
-            let done = unsafe bytes.withUnsafeBytes {
+            let status = unsafe bytes.withUnsafeBytes {
                 unsafe EVP_Digest($0.baseAddress, $0.count, buffer.baseAddress, nil, EVP_sha1(), nil)
             }
-            guard done == 1 else { fatalError("OpenSSL has no SHA-1") }
+            guard status == 1 else { fatalError("OpenSSL has no SHA-1") }
             initialized = byteCount
         }
     }

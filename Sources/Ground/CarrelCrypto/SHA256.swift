@@ -35,8 +35,8 @@ package enum SHA256 {
 
         /// Adds the next bytes.
         package mutating func update(_ bytes: RawSpan) {
-            let done = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
-            precondition(done == 1, "OpenSSL lost a digest")
+            let status = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+            precondition(status == 1, "OpenSSL lost a digest")
         }
 
         /// The digest of all bytes added.

@@ -37,10 +37,10 @@ package final class WinZipAES: Sendable {
         let cipher = unsafe key.count == 16 ? EVP_aes_128_ecb() : key.count == 24 ? EVP_aes_192_ecb() : EVP_aes_256_ecb()
         var context = unsafe try CipherContext(OpenSSL.present(cipher), key: key, iv: nil, encrypt: true)
         var stream = [UInt8](repeating: 0, count: blocks * 16)
-        let written = unsafe stream.withUnsafeMutableBufferPointer {
+        let writtenCount = unsafe stream.withUnsafeMutableBufferPointer {
             unsafe context.transform(counters.span.bytes, into: $0.baseAddress)
         }
-        guard written == stream.count else { throw CryptoError(.refused, "the cipher failed") }
+        guard writtenCount == stream.count else { throw CryptoError(.refused, "the cipher failed") }
         for i in first..<bytes.count { bytes[i] ^= stream[skip + i - first] }
     }
 }

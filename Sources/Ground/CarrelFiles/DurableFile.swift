@@ -124,12 +124,14 @@ package enum DurableFile {
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw FileError(.write, path) }
         }
-        var opened = stat()
-        var named = stat()
-        guard unsafe fstat(descriptor, &opened) == 0 else { throw FileError(.write, path) }
+        var openFile = stat()
+        var namedFile = stat()
+        guard unsafe fstat(descriptor, &openFile) == 0 else { throw FileError(.write, path) }
         // the call before may have given this file its name, or removed it
-        guard unsafe lstat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino else { return false }
-        guard opened.st_nlink == 1, opened.st_uid == geteuid() else {
+        guard unsafe lstat(path, &namedFile) == 0, openFile.st_dev == namedFile.st_dev, openFile.st_ino == namedFile.st_ino else {
+            return false
+        }
+        guard openFile.st_nlink == 1, openFile.st_uid == geteuid() else {
             // a crash after link() left two names of the file in use, which must not be emptied; and another user's file is not
             // private
             guard unsafe unlink(path) == 0 else { throw FileError(.write, path) }
@@ -140,13 +142,13 @@ package enum DurableFile {
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes[offset...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             if count == 0 { errno = EIO }
             guard count > 0 else { return false }
-            written += count
+            offset += count
         }
         return true
     }

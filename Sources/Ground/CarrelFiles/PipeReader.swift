@@ -22,17 +22,17 @@ package enum PipeReader {
         var all: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            let milliseconds = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
             // poll(2) skips a number below zero.
-            var waiting = [descriptor, cancellation ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-            let ready = unsafe poll(&waiting, 2, Int32(max(0, min(left, 1e6))))
+            var descriptors = [descriptor, cancellation ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            let ready = unsafe poll(&descriptors, 2, Int32(max(0, min(milliseconds, 1e6))))
             if ready < 0, errno == EINTR { continue }
-            guard ready > 0, waiting[1].revents == 0 else { return nil }
-            let got = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            if got == 0 { return all }
-            if got < 0, errno == EINTR { continue }
-            guard got > 0, all.count + got <= limit else { return nil }
-            all += piece[..<got]
+            guard ready > 0, descriptors[1].revents == 0 else { return nil }
+            let count = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return all }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, all.count + count <= limit else { return nil }
+            all += piece[..<count]
         }
     }
 }

@@ -7,7 +7,7 @@ public struct JSONObject: Sendable {
 
     private(set) var members: [Member] = []
     /// The position of each name; kept only when there are too many to scan.
-    private var places: [ExactText: Int]?
+    private var indices: [ExactText: Int]?
     private static let fewMembers = 12
 
     /// An object without members.
@@ -34,14 +34,14 @@ public struct JSONObject: Sendable {
     ///
     /// - Parameter name: the member's name.
     public subscript(name: String) -> JSON? {
-        get { place(of: name).map { members[$0].value } }
+        get { index(of: name).map { members[$0].value } }
         set {
-            switch (place(of: name), newValue) {
-            case (let place?, let value?):
-                members[place].value = value
-            case (let place?, nil):
-                members.remove(at: place)
-                if places != nil { indexNames() }
+            switch (index(of: name), newValue) {
+            case (let index?, let value?):
+                members[index].value = value
+            case (let index?, nil):
+                members.remove(at: index)
+                if indices != nil { indexNames() }
             case (nil, let value?):
                 append(name, value)
             case (nil, nil):
@@ -52,28 +52,28 @@ public struct JSONObject: Sendable {
 
     /// Adds a member unless one has that name; returns whether it was added.
     mutating func insert(_ name: String, _ value: JSON) -> Bool {
-        guard place(of: name) == nil else { return false }
+        guard index(of: name) == nil else { return false }
         append(name, value)
         return true
     }
 
     private mutating func append(_ name: String, _ value: JSON) {
         members.append((name, value))
-        if places != nil {
-            places?[ExactText(name)] = members.count - 1
+        if indices != nil {
+            indices?[ExactText(name)] = members.count - 1
         } else if members.count > Self.fewMembers {
             indexNames()
         }
     }
 
     private mutating func indexNames() {
-        var places = [ExactText: Int](minimumCapacity: members.count)
-        for (place, member) in members.enumerated() { places[ExactText(member.name)] = place }
-        self.places = places
+        var indices = [ExactText: Int](minimumCapacity: members.count)
+        for (index, member) in members.enumerated() { indices[ExactText(member.name)] = index }
+        self.indices = indices
     }
 
-    private func place(of name: String) -> Int? {
-        if let places { return places[ExactText(name)] }
+    private func index(of name: String) -> Int? {
+        if let indices { return indices[ExactText(name)] }
         let name = ExactText(name)
         return members.firstIndex { ExactText($0.name) == name }
     }

@@ -71,8 +71,8 @@ struct JSONWriter {
     /// A string with no more escapes than RFC 8785 §3.2.2.2 has.
     private mutating func write(_ text: String) {
         out.append(UInt8(ascii: "\""))
-        let written: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe escape($0) }
-        if written == nil { unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe escape($0) } }
+        let isWritten: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe escape($0) }
+        if isWritten == nil { unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe escape($0) } }
         out.append(UInt8(ascii: "\""))
     }
 

@@ -28,7 +28,7 @@ package final class Activity: Sendable {
 
         var milliseconds: Int64 { self == .minute ? 60_000 : 3_600_000 }
         /// Three hours of minutes, two weeks of hours.
-        package var kept: Int { self == .minute ? 180 : 336 }
+        package var slotCount: Int { self == .minute ? 180 : 336 }
     }
 
     /// The events of one minute or hour.
@@ -50,8 +50,8 @@ package final class Activity: Sendable {
 
     /// The slots of each step, changed in place.
     private struct Rings {
-        var minutes = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.minute.kept)
-        var hours = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.hour.kept)
+        var minutes = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.minute.slotCount)
+        var hours = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.hour.slotCount)
 
         subscript(step: Step) -> [Slot] {
             get { step == .minute ? minutes : hours }
@@ -85,10 +85,10 @@ package final class Activity: Sendable {
         rings.withLock { rings in
             for step in Step.allCases {
                 let number = now / step.milliseconds
-                let place = Int(number % Int64(step.kept))
+                let index = Int(number % Int64(step.slotCount))
                 let at = Instant(milliseconds: number * step.milliseconds)
-                if rings[step][place].at != at { rings[step][place] = Slot(at: at) }
-                body(&rings[step][place])
+                if rings[step][index].at != at { rings[step][index] = Slot(at: at) }
+                body(&rings[step][index])
             }
         }
     }
@@ -97,10 +97,10 @@ package final class Activity: Sendable {
     package func last(_ count: Int, by step: Step) -> [Slot] {
         let current = clock.now.milliseconds / step.milliseconds
         let rings = rings.withLock { $0 }
-        return (0..<Int64(min(max(1, count), step.kept))).reversed().map { back in
+        return (0..<Int64(min(max(1, count), step.slotCount))).reversed().map { back in
             let at = Instant(milliseconds: (current - back) * step.milliseconds)
-            let place = Int((current - back) % Int64(step.kept))
-            let slot = rings[step][place]
+            let index = Int((current - back) % Int64(step.slotCount))
+            let slot = rings[step][index]
             return slot.at == at ? slot : Slot(at: at)
         }
     }

@@ -54,7 +54,7 @@ package enum AESCBCGroup {
     /// The Multi-Buffer library with memory for a group's keys, used by one thread at a time.
     @safe
     private struct MultiBuffer: @unchecked Sendable {  // one that is taken from the list has a single user
-        private static let unused = Locked<[MultiBuffer]>([])
+        private static let idleBuffers = Locked<[MultiBuffer]>([])
 
         private let manager: UnsafeMutablePointer<IMB_MGR>
         private let group: UnsafeMutableRawPointer
@@ -69,13 +69,13 @@ package enum AESCBCGroup {
 
         static func encrypt(_ messages: [AESCBCGroup.Message]) throws(CryptoError) {
             let buffer: MultiBuffer
-            if let known = unused.withLock({ $0.popLast() }) { buffer = known } else { buffer = try MultiBuffer() }
-            defer { unused.withLock { $0.append(buffer) } }
-            var rest = messages[...]
-            while !rest.isEmpty {
-                let part = rest.prefix(Int(cipsecmb_most))
+            if let idleBuffer = idleBuffers.withLock({ $0.popLast() }) { buffer = idleBuffer } else { buffer = try MultiBuffer() }
+            defer { idleBuffers.withLock { $0.append(buffer) } }
+            var remainder = messages[...]
+            while !remainder.isEmpty {
+                let part = remainder.prefix(Int(cipsecmb_most))
                 guard buffer.encrypt(part) else { throw CryptoError(.refused, "the multi-buffer library failed") }
-                rest = rest[part.endIndex...]
+                remainder = remainder[part.endIndex...]
             }
         }
 

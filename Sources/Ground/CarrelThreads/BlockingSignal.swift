@@ -22,8 +22,8 @@ package final class BlockingSignal: Sendable {
 
     /// Waits for a signal. Blocks: never on threads that run tasks.
     package func wait() {
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&waiting, 1, -1) < 1 {}
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&request, 1, -1) < 1 {}
         clinux_eventfd_clear(descriptor)
     }
 }

@@ -63,8 +63,8 @@ package final class BlockingThreadPool: Sendable {
             queue.countRefusal()
             throw QueueFull(queue.name, hasThread: false)
         }
-        guard let place = queue.add(work) else { throw QueueFull(queue.name) }
-        return place
+        guard let jobNumber = queue.add(work) else { throw QueueFull(queue.name) }
+        return jobNumber
     }
 
     /// Work that no thread has taken yet.
@@ -107,9 +107,9 @@ package final class BlockingThreadPool: Sendable {
         let wait = Locked(CancellableWait())
         await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                let place: Int
+                let jobNumber: Int
                 do throws(QueueFull) {
-                    place = try add {
+                    jobNumber = try add {
                         let result = Swift.Result(catching: work)
                         outcome.withLock { $0 = result }
                         unsafe continuation.resume()
@@ -120,18 +120,18 @@ package final class BlockingThreadPool: Sendable {
                     return
                 }
                 let isCancelled = wait.withLock { wait in
-                    wait.place = place
+                    wait.jobNumber = jobNumber
                     wait.resume = { unsafe continuation.resume() }
                     return wait.isCancelled
                 }
-                if isCancelled, queue.remove(place) { unsafe continuation.resume() }
+                if isCancelled, queue.remove(jobNumber) { unsafe continuation.resume() }
             }
         } onCancel: {
-            let (place, resume) = wait.withLock { wait in
+            let (jobNumber, resume) = wait.withLock { wait in
                 wait.isCancelled = true
-                return (wait.place, wait.resume)
+                return (wait.jobNumber, wait.resume)
             }
-            if let place, queue.remove(place) { resume?() }
+            if let jobNumber, queue.remove(jobNumber) { resume?() }
         }
         guard let result = outcome.withLock({ $0 }) else { throw CancellationError() }
         return try result.get()
@@ -150,7 +150,7 @@ package final class BlockingThreadPool: Sendable {
 
 /// The state of one cancellable task that waits for its work.
 private struct CancellableWait: Sendable {
-    var place: Int?
+    var jobNumber: Int?
     var resume: (@Sendable () -> Void)?
     var isCancelled = false
 }

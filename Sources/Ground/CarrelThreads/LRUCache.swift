@@ -24,7 +24,7 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    @usableFromInline var places: [Key: Int] = [:]
+    @usableFromInline var indices: [Key: Int] = [:]
     @usableFromInline var nodes: [Node] = []
     @usableFromInline var oldest = -1
     @usableFromInline var newest = -1
@@ -41,15 +41,15 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// The number of entries.
     @inlinable
-    public var count: Int { places.count }
+    public var count: Int { indices.count }
 
     /// The value of a key, which counts as used by that.
     @inlinable
     public subscript(key: Key) -> Value? {
         mutating get {
-            guard let place = places[key] else { return nil }
-            use(place)
-            return nodes[place].entry?.value
+            guard let index = indices[key] else { return nil }
+            use(index)
+            return nodes[index].entry?.value
         }
     }
 
@@ -57,35 +57,35 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     public mutating func insert(_ value: Value, for key: Key, cost: Int) {
         self.cost += cost
-        if let place = places[key] {
-            self.cost -= nodes[place].cost
-            nodes[place].entry = (key, value)
-            nodes[place].cost = cost
-            use(place)
+        if let index = indices[key] {
+            self.cost -= nodes[index].cost
+            nodes[index].entry = (key, value)
+            nodes[index].cost = cost
+            use(index)
         } else {
             let node = Node(key, value, cost: cost)
-            var place = free
-            if place >= 0 {
-                free = nodes[place].older
-                nodes[place] = node
+            var index = free
+            if index >= 0 {
+                free = nodes[index].older
+                nodes[index] = node
             } else {
-                place = nodes.count
+                index = nodes.count
                 nodes.append(node)
             }
-            places[key] = place
-            append(place)
+            indices[key] = index
+            append(index)
         }
-        while self.cost > limit, places.count > 1, let last = nodes[oldest].entry { remove(last.key) }
+        while self.cost > limit, indices.count > 1, let last = nodes[oldest].entry { remove(last.key) }
     }
 
     @inlinable
     public mutating func remove(_ key: Key) {
-        guard let place = places.removeValue(forKey: key) else { return }
-        unlink(place)
-        cost -= nodes[place].cost
-        nodes[place].entry = nil
-        nodes[place].older = free
-        free = place
+        guard let index = indices.removeValue(forKey: key) else { return }
+        unlink(index)
+        cost -= nodes[index].cost
+        nodes[index].entry = nil
+        nodes[index].older = free
+        free = index
     }
 
     @inlinable
@@ -94,24 +94,24 @@ public struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     @inlinable
-    mutating func use(_ place: Int) {
-        guard place != newest else { return }
-        unlink(place)
-        append(place)
+    mutating func use(_ index: Int) {
+        guard index != newest else { return }
+        unlink(index)
+        append(index)
     }
 
     @inlinable
-    mutating func unlink(_ place: Int) {
-        let (older, newer) = (nodes[place].older, nodes[place].newer)
+    mutating func unlink(_ index: Int) {
+        let (older, newer) = (nodes[index].older, nodes[index].newer)
         if older >= 0 { nodes[older].newer = newer } else { oldest = newer }
         if newer >= 0 { nodes[newer].older = older } else { newest = older }
     }
 
     @inlinable
-    mutating func append(_ place: Int) {
-        nodes[place].older = newest
-        nodes[place].newer = -1
-        if newest >= 0 { nodes[newest].newer = place } else { oldest = place }
-        newest = place
+    mutating func append(_ index: Int) {
+        nodes[index].older = newest
+        nodes[index].newer = -1
+        if newest >= 0 { nodes[newest].newer = index } else { oldest = index }
+        newest = index
     }
 }

@@ -69,9 +69,9 @@ public final class SnapshotCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// Stores a value, unless something changed since the key was looked up.
     @inlinable
-    public func insert(_ value: Value, for key: Key, readAt now: Instant, since found: Found) {
+    public func insert(_ value: Value, for key: Key, readAt now: Instant, since snapshot: Found) {
         state.withLock { state in
-            if state.changes == found.changes { state.entries.insert(Entry(value: value, readAt: now), for: key, cost: 1) }
+            if state.changes == snapshot.changes { state.entries.insert(Entry(value: value, readAt: now), for: key, cost: 1) }
         }
     }
 

@@ -8,36 +8,36 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
     let name: String
     private let limit: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// The work that waits, by its number.
     private var jobs: [Int: @Sendable () -> Void] = [:]
     /// The number of the next work to start; smaller than `last` or equal.
     private var next = 0
     /// The number of the next work to come.
     private var last = 0
-    private var refused = 0
-    private var closed = false
+    private var refusalCount = 0
+    private var isClosed = false
 
     init(name: String, limit: Int) {
         self.name = name
         self.limit = limit
         unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe changed.initialize(to: pthread_cond_t())
+        unsafe condition.initialize(to: pthread_cond_t())
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(changed, nil)
+        unsafe pthread_cond_init(condition, nil)
     }
 
     deinit {
-        unsafe pthread_cond_destroy(changed)
+        unsafe pthread_cond_destroy(condition)
         unsafe pthread_mutex_destroy(mutex)
-        unsafe changed.deallocate()
+        unsafe condition.deallocate()
         unsafe mutex.deallocate()
     }
 
     var counts: QueueCounts {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return QueueCounts(name: name, waiting: jobs.count, refused: refused)
+        return QueueCounts(name: name, waiting: jobs.count, refused: refusalCount)
     }
 
     /// Adds work at the end.
@@ -47,12 +47,12 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         guard jobs.count < limit else {
-            refused += 1
+            refusalCount += 1
             return nil
         }
         jobs[last] = work
         last += 1
-        unsafe pthread_cond_signal(changed)
+        unsafe pthread_cond_signal(condition)
         return last - 1
     }
 
@@ -67,14 +67,14 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
 
     func countRefusal() {
         unsafe pthread_mutex_lock(mutex)
-        refused += 1
+        refusalCount += 1
         unsafe pthread_mutex_unlock(mutex)
     }
 
     func close() {
         unsafe pthread_mutex_lock(mutex)
-        closed = true
-        unsafe pthread_cond_broadcast(changed)
+        isClosed = true
+        unsafe pthread_cond_broadcast(condition)
         unsafe pthread_mutex_unlock(mutex)
     }
 
@@ -88,8 +88,8 @@ final class WorkQueue: @unchecked Sendable {  // every access to the stored valu
         defer { unsafe pthread_mutex_unlock(mutex) }
         while jobs.isEmpty {
             next = last
-            if closed { return nil }
-            unsafe pthread_cond_wait(changed, mutex)
+            if isClosed { return nil }
+            unsafe pthread_cond_wait(condition, mutex)
         }
         while true {
             defer { next += 1 }

@@ -15,11 +15,11 @@ package enum HTMLEntities {
         let words = table.description.split(separator: " ")
         var entities: [String: Entity] = [:]
         entities.reserveCapacity(words.count / 2)
-        for place in stride(from: 0, to: words.count - 1, by: 2) {
-            let scalars = words[place + 1].split(separator: ",").compactMap { UInt32($0, radix: 16).flatMap(Unicode.Scalar.init) }
-            let isLegacy = words[place].hasSuffix("!")
+        for index in stride(from: 0, to: words.count - 1, by: 2) {
+            let scalars = words[index + 1].split(separator: ",").compactMap { UInt32($0, radix: 16).flatMap(Unicode.Scalar.init) }
+            let isLegacy = words[index].hasSuffix("!")
             let characters = String(String.UnicodeScalarView(scalars))
-            entities[String(isLegacy ? words[place].dropLast() : words[place])] = Entity(
+            entities[String(isLegacy ? words[index].dropLast() : words[index])] = Entity(
                 characters: characters,
                 isLegacy: isLegacy
             )
@@ -67,21 +67,21 @@ package enum HTMLEntities {
         in text: Text,
         _ isAttribute: Bool
     ) -> (characters: String, end: Text.Index)? {
-        var rest = text.dropFirst()
-        let isHexadecimal = rest.first == "x" || rest.first == "X"
-        if isHexadecimal { rest = rest.dropFirst() }
+        var remainder = text.dropFirst()
+        let isHexadecimal = remainder.first == "x" || remainder.first == "X"
+        if isHexadecimal { remainder = remainder.dropFirst() }
         var (value, hasDigits): (UInt32, Bool) = (0, false)
-        while let digit = rest.first.flatMap({ Character($0).isASCII ? Character($0).hexDigitValue : nil }),
+        while let digit = remainder.first.flatMap({ Character($0).isASCII ? Character($0).hexDigitValue : nil }),
             isHexadecimal || digit < 10
         {
             // more than there are characters, and no more than fits
             value = min(0x11_0000, value * (isHexadecimal ? 16 : 10) + UInt32(digit))
             hasDigits = true
-            rest = rest.dropFirst()
+            remainder = remainder.dropFirst()
         }
-        let hasEnd = rest.first == ";"
+        let hasEnd = remainder.first == ";"
         guard hasDigits, hasEnd || !isAttribute else { return nil }
-        let end = hasEnd ? text.index(after: rest.startIndex) : rest.startIndex
+        let end = hasEnd ? text.index(after: remainder.startIndex) : remainder.startIndex
         return (String(Character(scalar(value))), end)
     }
 
@@ -105,18 +105,18 @@ package enum HTMLEntities {
     /// - Returns: the text; an ampersand that begins no reference stays.
     package static func decoded(_ text: some StringProtocol, isAttribute: Bool = false) -> String {
         var out = String.UnicodeScalarView()
-        var rest = Substring(text).unicodeScalars
-        while let mark = rest.firstIndex(of: "&") {
-            out.append(contentsOf: rest[..<mark])
-            rest = rest[rest.index(after: mark)...]
-            if let reference = reference(in: rest, isAttribute: isAttribute) {
+        var remainder = Substring(text).unicodeScalars
+        while let mark = remainder.firstIndex(of: "&") {
+            out.append(contentsOf: remainder[..<mark])
+            remainder = remainder[remainder.index(after: mark)...]
+            if let reference = reference(in: remainder, isAttribute: isAttribute) {
                 out.append(contentsOf: reference.characters.unicodeScalars)
-                rest = rest[reference.end...]
+                remainder = remainder[reference.end...]
             } else {
                 out.append("&")
             }
         }
-        out.append(contentsOf: rest)
+        out.append(contentsOf: remainder)
         return String(out)
     }
 }

@@ -102,24 +102,24 @@ private func start(
     guard collector.allows(attributes: attributes.count / 5 + namespaces.count / 2),
         collector.declare(namespaces: namespaces.count / 2)
     else { return }
-    for place in stride(from: 1, to: namespaces.count, by: 2) {
-        guard let uri = unsafe namespaces[place] else { continue }
+    for index in stride(from: 1, to: namespaces.count, by: 2) {
+        guard let uri = unsafe namespaces[index] else { continue }
         guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
     }
-    for place in stride(from: 0, to: attributes.count, by: 5) {
-        guard let first = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { continue }
+    for index in stride(from: 0, to: attributes.count, by: 5) {
+        guard let first = unsafe attributes[index + 3], let end = unsafe attributes[index + 4] else { continue }
         guard collector.allows(valueBytes: unsafe end - first) else { return }
     }
     if collector.hasVisitor { return unsafe collector.start(local, uri, attributes) }
-    var found: [XMLAttribute] = []
-    found.reserveCapacity(attributes.count / 5)
-    for place in stride(from: 0, to: attributes.count, by: 5) {
-        guard let first = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { continue }
-        let name = unsafe name(attributes[place], attributes[place + 2], collector.names)
+    var elementAttributes: [XMLAttribute] = []
+    elementAttributes.reserveCapacity(attributes.count / 5)
+    for index in stride(from: 0, to: attributes.count, by: 5) {
+        guard let first = unsafe attributes[index + 3], let end = unsafe attributes[index + 4] else { continue }
+        let name = unsafe name(attributes[index], attributes[index + 2], collector.names)
         let value = unsafe String(decoding: UnsafeBufferPointer(start: first, count: end - first), as: UTF8.self)
-        found.append(XMLAttribute(name, value))
+        elementAttributes.append(XMLAttribute(name, value))
     }
-    collector.start(unsafe name(local, uri, collector.names), attributes: found)
+    collector.start(unsafe name(local, uri, collector.names), attributes: elementAttributes)
 }
 
 private func endElement(

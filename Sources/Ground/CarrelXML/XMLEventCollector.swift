@@ -32,7 +32,7 @@ struct XMLEventCollector: ~Copyable {
     private var attributes = 0
     /// Declarations of name spaces in scope: the number for each open element with declarations.
     private var declarations: [(depth: Int, count: Int)] = []
-    private var declared = 0
+    private var namespaceCount = 0
     /// The numbers of attributes with defaults in the DOCTYPE, and of namespace declarations among them.
     private var defaults = (all: 0, namespaces: 0)
     /// The names in events; a tag has its own.
@@ -68,14 +68,14 @@ struct XMLEventCollector: ~Copyable {
     mutating func declare(namespaces count: Int) -> Bool {
         guard count > 0 else { return failure == nil }
         declarations.append((depth + 1, count))
-        declared += count
-        if declared > Self.scopeLimit { fail("the XML has more than \(Self.scopeLimit) name spaces in scope") }
+        namespaceCount += count
+        if namespaceCount > Self.scopeLimit { fail("the XML has more than \(Self.scopeLimit) name spaces in scope") }
         return !isOver
     }
 
     private mutating func endScope() {
         if let last = declarations.last, last.depth == depth {
-            declared -= last.count
+            namespaceCount -= last.count
             declarations.removeLast()
         }
         depth -= 1

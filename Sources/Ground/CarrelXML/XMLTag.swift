@@ -37,7 +37,7 @@ package struct XMLTag: ~Copyable {
     /// Bytes of all values of attributes.
     package var valueBytes: Int {
         var count = 0
-        for place in unsafe stride(from: 0, to: attributes.count, by: 5) { count += unsafe value(at: place)?.count ?? 0 }
+        for index in unsafe stride(from: 0, to: attributes.count, by: 5) { count += unsafe value(at: index)?.count ?? 0 }
         return count
     }
 
@@ -64,9 +64,9 @@ package struct XMLTag: ~Copyable {
     ///
     /// - Parameter take: receives the letter and the number; nil unless the value has 1 to 18 decimal digits.
     package func eachNumber(_ take: (UInt8, Int64?) -> Void) {
-        for place in unsafe stride(from: 0, to: attributes.count, by: 5) {
-            guard let name = unsafe attributes[place], unsafe name[0] != 0, unsafe name[1] == 0,
-                unsafe attributes[place + 2] == nil, let value = unsafe value(at: place)
+        for index in unsafe stride(from: 0, to: attributes.count, by: 5) {
+            guard let name = unsafe attributes[index], unsafe name[0] != 0, unsafe name[1] == 0,
+                unsafe attributes[index + 2] == nil, let value = unsafe value(at: index)
             else { continue }
             unsafe take(name[0], Self.digits(value))
         }
@@ -75,8 +75,8 @@ package struct XMLTag: ~Copyable {
     private static func digits(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard 1...18 ~= bytes.count else { return nil }
         var number: Int64 = 0
-        for place in 0..<bytes.count {
-            let digit = unsafe bytes[place] &- UInt8(ascii: "0")
+        for index in 0..<bytes.count {
+            let digit = unsafe bytes[index] &- UInt8(ascii: "0")
             guard digit < 10 else { return nil }
             number = number &* 10 &+ Int64(digit)
         }
@@ -95,8 +95,8 @@ package struct XMLTag: ~Copyable {
         let span = value.utf8.span
         guard bytes.count == span.count else { return false }
         return unsafe span.withUnsafeBufferPointer { span in
-            guard let known = span.baseAddress, let bytes = bytes.baseAddress else { return true }
-            return unsafe memcmp(known, bytes, span.count) == 0
+            guard let expected = span.baseAddress, let bytes = bytes.baseAddress else { return true }
+            return unsafe memcmp(expected, bytes, span.count) == 0
         }
     }
 
@@ -104,9 +104,9 @@ package struct XMLTag: ~Copyable {
     package var element: XMLElement {
         var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
         unsafe element.attributes.reserveCapacity(attributes.count / 5)
-        for place in unsafe stride(from: 0, to: attributes.count, by: 5) {
-            guard let name = unsafe names[attributes[place]], let value = unsafe value(at: place) else { continue }
-            let namespace = unsafe names[attributes[place + 2]]
+        for index in unsafe stride(from: 0, to: attributes.count, by: 5) {
+            guard let name = unsafe names[attributes[index]], let value = unsafe value(at: index) else { continue }
+            let namespace = unsafe names[attributes[index + 2]]
             let content = unsafe String(decoding: value, as: UTF8.self)
             element.attributes.append(XMLAttribute(XMLName(name, namespace: namespace), content))
         }
@@ -114,15 +114,15 @@ package struct XMLTag: ~Copyable {
     }
 
     private func bytes(_ local: StaticString, isPlain: Bool = false) -> UnsafeBufferPointer<UInt8>? {
-        for place in unsafe stride(from: 0, to: attributes.count, by: 5) where unsafe Self.isEqual(attributes[place], local) {
-            if isPlain, unsafe attributes[place + 2] != nil { continue }
-            return unsafe value(at: place)
+        for index in unsafe stride(from: 0, to: attributes.count, by: 5) where unsafe Self.isEqual(attributes[index], local) {
+            if isPlain, unsafe attributes[index + 2] != nil { continue }
+            return unsafe value(at: index)
         }
         return nil
     }
 
-    private func value(at place: Int) -> UnsafeBufferPointer<UInt8>? {
-        guard let start = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { return nil }
+    private func value(at index: Int) -> UnsafeBufferPointer<UInt8>? {
+        guard let start = unsafe attributes[index + 3], let end = unsafe attributes[index + 4] else { return nil }
         return unsafe UnsafeBufferPointer(start: start, count: end - start)
     }
 
@@ -132,7 +132,7 @@ package struct XMLTag: ~Copyable {
         guard let text = unsafe text, unsafe text[0] == name.utf8Start[0] else { return false }
         let count = name.utf8CodeUnitCount
         // a shorter text differs at its NUL
-        for place in 1..<count where unsafe text[place] != name.utf8Start[place] { return false }
+        for index in 1..<count where unsafe text[index] != name.utf8Start[index] { return false }
         return unsafe text[count] == 0
     }
 }

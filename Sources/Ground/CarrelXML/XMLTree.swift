@@ -64,10 +64,10 @@ package struct XMLTree: ~Copyable {
     }
 
     private mutating func end() {
-        guard let done = open.popLast() else { return }
-        guard !open.isEmpty else { return root = done }
-        if spaces.contains(done.name.local) { open[open.count - 1].text += " " }
-        open[open.count - 1].children.append(done)
+        guard let element = open.popLast() else { return }
+        guard !open.isEmpty else { return root = element }
+        if spaces.contains(element.name.local) { open[open.count - 1].text += " " }
+        open[open.count - 1].children.append(element)
     }
 }
 

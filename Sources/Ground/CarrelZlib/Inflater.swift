@@ -43,9 +43,9 @@ package final class Inflater {
         _ input: RawSpan,
         into out: inout [UInt8],
         atMost limit: Int
-    ) throws(Malformed) -> (taken: Int, isAtEnd: Bool) {
+    ) throws(Malformed) -> (consumed: Int, isAtEnd: Bool) {
         var status = Z_OK
-        var taken = 0
+        var consumed = 0
         out.append(addingCapacity: limit) { (room: inout OutputSpan<UInt8>) in
             unsafe room.withUnsafeMutableBufferPointer { room, filled in
                 unsafe input.withUnsafeBytes { input in
@@ -55,7 +55,7 @@ package final class Inflater {
                     unsafe stream.pointee.next_out = room.baseAddress.map { unsafe $0 + filled }
                     unsafe stream.pointee.avail_out = UInt32(clamping: limit)
                     status = unsafe CZlib.inflate(stream, Z_NO_FLUSH)
-                    taken = Int(clamping: UInt32(clamping: input.count) - (unsafe stream.pointee.avail_in))
+                    consumed = Int(clamping: UInt32(clamping: input.count) - (unsafe stream.pointee.avail_in))
                     filled += Int(UInt32(clamping: limit) - (unsafe stream.pointee.avail_out))
                     unsafe stream.pointee.next_in = nil
                     unsafe stream.pointee.next_out = nil
@@ -63,9 +63,9 @@ package final class Inflater {
             }
         }
         switch status {
-        case Z_OK, Z_BUF_ERROR: return (taken, false)
-        case Z_STREAM_END: return (taken, true)
-        default: throw Malformed("packed bytes are not a deflate stream", at: taken)
+        case Z_OK, Z_BUF_ERROR: return (consumed, false)
+        case Z_STREAM_END: return (consumed, true)
+        default: throw Malformed("packed bytes are not a deflate stream", at: consumed)
         }
     }
 }

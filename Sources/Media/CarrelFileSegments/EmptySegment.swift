@@ -22,7 +22,7 @@ package enum EmptySegment {
             return SegmentType.bytes + MediaFragment.empty(trackID: track.id)
         case .transportStream:
             var remuxer = try TransportRemuxer(tracks)
-            remuxer.beginSegment(behind: 0)
+            remuxer.beginSegment(after: 0)
             remuxer.endAlignedSegment()
             let packets = remuxer.packets.bytes
             return [UInt8](copying: packets)

@@ -16,19 +16,19 @@ extension FileSegments {
     /// The samples of a track in a segment; of the first one those from which the presentation is decoded.
     private func walkPresented(_ track: Int, in segment: Int) throws -> ClearTrackReader {
         let walk = try walk(track, in: segment)
-        for _ in 0..<(segment == 0 ? beginning.skipped[track] : 0) { try walk.skip() }
+        for _ in 0..<(segment == 0 ? beginning.skippedCounts[track] : 0) { try walk.skip() }
         return walk
     }
 
     private func walk(_ track: Int, in segment: Int) throws -> ClearTrackReader {
         let source = sources[track]
-        let listed = segments.count - stretches.count
-        if segment < listed {
+        let listedCount = segments.count - stretches.count
+        if segment < listedCount {
             let part = SegmentPlanner.part(of: segment, in: parts[track])
             let samples = MP4Samples(of: source, in: reader, from: part?.position ?? .first)
             return try ClearTrackReader(source, samples, in: reader, protection, count: part?.count ?? 0)
         }
-        let stretch = stretches[segment - listed]
+        let stretch = stretches[segment - listedCount]
         let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)
         return try walk(track, fragments, from: stretch.times[track])
     }
@@ -45,10 +45,10 @@ extension FileSegments {
     /// - Throws: `unavailable` if the segment does not exist; `Malformed`; the errors of the reader.
     package func keyIDs(of index: Int) throws -> [(track: UInt32, id: KeyID)] {
         guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
-        let listed = segments.count - stretches.count
+        let listedCount = segments.count - stretches.count
         let protected = sources.filter { protection.tracks.contains($0.id) && protection.whole[$0.id] == nil }
-        guard index >= listed, !protected.isEmpty else { return [] }
-        let fragments = try SegmentPlanner.fragments(in: stretches[index - listed].range, of: reader)
+        guard index >= listedCount, !protected.isEmpty else { return [] }
+        let fragments = try SegmentPlanner.fragments(in: stretches[index - listedCount].range, of: reader)
         return try FragmentSurvey.keyIDs(of: protected, in: fragments, of: reader)
     }
 
@@ -61,37 +61,37 @@ extension FileSegments {
     /// - Parameters:
     ///   - index: the segment.
     ///   - form: the form; `.fragment` needs exactly one track.
-    ///   - wanted: the IDs of the tracks to write; nil for all.
+    ///   - trackIDs: the IDs of the tracks to write; nil for all.
     ///   - sink: gets the bytes in order.
     /// - Throws: `unavailable` if the segment does not exist; `unsupported` if no track fits the form; `wrongKey`, `missingKey`,
     ///   `Malformed`; the errors of the reader and the sink.
     package func write(
         _ index: Int,
         as form: Form,
-        tracks wanted: Set<UInt32>? = nil,
+        tracks trackIDs: Set<UInt32>? = nil,
         to sink: inout some MediaSink
     ) throws {
         guard segments.indices.contains(index) else { throw MediaError(.unavailable, "there is no segment \(index)") }
-        let chosen = sources.indices.filter { wanted?.contains(sources[$0].id) ?? true }
+        let selection = sources.indices.filter { trackIDs?.contains(sources[$0].id) ?? true }
         switch form {
-        case .transportStream: try writeTransport(index, chosen, to: &sink)
+        case .transportStream: try writeTransport(index, selection, to: &sink)
         case .fragment:
-            guard chosen.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
-            try writeFragments(index, chosen[0], to: &sink)
+            guard selection.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
+            try writeFragments(index, selection[0], to: &sink)
         }
     }
 
     // MARK: - Transport streams
 
-    private func writeTransport(_ index: Int, _ chosen: [Int], to sink: inout some MediaSink) throws {
-        var remuxer = try TransportRemuxer(chosen.map { sources[$0] }, delays: delays)
+    private func writeTransport(_ index: Int, _ selection: [Int], to sink: inout some MediaSink) throws {
+        var remuxer = try TransportRemuxer(selection.map { sources[$0] }, delays: delays)
         var walks: [ClearTrackReader?] = []
-        for (place, track) in chosen.enumerated() {
-            walks.append(remuxer.takes(place) ? try walkPresented(track, in: index) : nil)
-            if index == 0, let preroll = beginning.prerolls[track] { remuxer.begin(preroll, of: place, at: preroll.first) }
+        for (position, track) in selection.enumerated() {
+            walks.append(remuxer.takes(position) ? try walkPresented(track, in: index) : nil)
+            if index == 0, let preroll = beginning.prerolls[track] { remuxer.begin(preroll, of: position, at: preroll.first) }
         }
-        let tables = tablesBefore(index, chosen)
-        remuxer.beginSegment(behind: tables ?? 0)
+        let tables = tablesBefore(index, selection)
+        remuxer.beginSegment(after: tables ?? 0)
         while let next = Self.earliest(walks) {
             guard let walk = walks[next] else { break }
             try Self.write(walk, as: next, with: &remuxer)
@@ -104,9 +104,9 @@ extension FileSegments {
         try sink.write(remuxer.packets.bytes)
     }
 
-    private static func write(_ reader: ClearTrackReader, as place: Int, with remuxer: inout TransportRemuxer) throws {
+    private static func write(_ reader: ClearTrackReader, as position: Int, with remuxer: inout TransportRemuxer) throws {
         try reader.next { sample, bytes, range in
-            do throws(Malformed) { try remuxer.write(sample, of: place, &bytes, in: range) } catch {
+            do throws(Malformed) { try remuxer.write(sample, of: position, &bytes, in: range) } catch {
                 throw reader.isProtected
                     ? MediaError(
                         .wrongKey,
@@ -121,18 +121,18 @@ extension FileSegments {
     private static func earliest(_ walks: [ClearTrackReader?]) -> Int? {
         var first: Int?
         var time = Double.infinity
-        for (place, walk) in walks.enumerated() {
+        for (index, walk) in walks.enumerated() {
             guard let walk, let sample = walk.sample else { continue }
             let decoded = Double(sample.decodeTime) / Double(max(1, walk.track.timescale))
-            if decoded < time { (first, time) = (place, decoded) }
+            if decoded < time { (first, time) = (index, decoded) }
         }
         return first
     }
 
     /// How many times the tables are written before a segment: once per segment and once per I-frame; nil if not all I-frames are
     /// known.
-    private func tablesBefore(_ index: Int, _ chosen: [Int]) -> Int? {
-        let pictures = chosen.filter { sources[$0].kind == "vide" }
+    private func tablesBefore(_ index: Int, _ selection: [Int]) -> Int? {
+        let pictures = selection.filter { sources[$0].kind == "vide" }
         if pictures.isEmpty { return index }
         guard stretches.isEmpty, pictures == [leading], syncSamples.count < SegmentPlanner.syncLimit else { return nil }
         var low = 0
@@ -153,26 +153,26 @@ extension FileSegments {
     /// - Throws: as `write`.
     package func writeIFrame(_ number: Int, as form: Form = .transportStream, to sink: inout some MediaSink) throws {
         guard syncSamples.indices.contains(number) else { throw MediaError(.unavailable, "there is no picture \(number)") }
-        let place = syncSamples[number]
-        let listed = segments.count - stretches.count
+        let syncSample = syncSamples[number]
+        let listedCount = segments.count - stretches.count
         let walk: ClearTrackReader
-        if place.segment < listed {
-            walk = try self.walk(leading, in: place.segment)
+        if syncSample.segment < listedCount {
+            walk = try self.walk(leading, in: syncSample.segment)
         } else {
-            let stretch = stretches[place.segment - listed]
-            let range = place.offset..<stretch.range.upperBound
+            let stretch = stretches[syncSample.segment - listedCount]
+            let range = syncSample.offset..<stretch.range.upperBound
             walk = try self.walk(
                 leading,
                 try SegmentPlanner.fragments(in: range, of: reader, first: true),
                 from: stretch.times[leading]
             )
         }
-        for _ in 0..<place.ordinal { try walk.skip() }
-        let index = place.segment == 0 && place.offset == 0 ? place.ordinal : nil
+        for _ in 0..<syncSample.ordinal { try walk.skip() }
+        let index = syncSample.segment == 0 && syncSample.offset == 0 ? syncSample.ordinal : nil
         if form == .fragment { return try writeFragments(walk, leading, from: number, at: index, limit: 1, to: &sink) }
         var remuxer = try TransportRemuxer([sources[leading]], delays: delays)
         if let index, let preroll = beginning.prerolls[leading] { remuxer.begin(preroll, of: 0, at: index) }
-        remuxer.beginSegment(behind: 2 * number)
+        remuxer.beginSegment(after: 2 * number)
         try Self.write(walk, as: 0, with: &remuxer)
         remuxer.endAlignedSegment()
         try sink.write(remuxer.packets.bytes)
@@ -187,24 +187,24 @@ extension FileSegments {
     /// - Throws: `unsupported` if the track does not exist, or there are several; `malformed` if its description cannot be
     ///   written.
     package func initialization(of id: UInt32? = nil) throws -> [UInt8] {
-        let chosen = sources.filter { id == nil || $0.id == id }
-        guard chosen.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
+        let selection = sources.filter { id == nil || $0.id == id }
+        guard selection.count == 1 else { throw MediaError(.unsupported, "a segment of fragments has one track") }
         do throws(Malformed) {
-            var track = try MovieTrack(chosen[0])
+            var track = try MovieTrack(selection[0])
             // fragment times are presentation times
             track.edits = []
             track.isEnabled = true
-            if let index = sources.firstIndex(where: { $0.id == chosen[0].id }) {
+            if let index = sources.firstIndex(where: { $0.id == selection[0].id }) {
                 track.timescale = UInt32(clamping: Int64(track.timescale) * beginning.scales[index])
             }
             return InitializationSegment(track).bytes
         } catch {
-            throw MediaError(.malformed, "track \(chosen[0].id): \(error.what)")
+            throw MediaError(.malformed, "track \(selection[0].id): \(error.what)")
         }
     }
 
     private func writeFragments(_ index: Int, _ track: Int, to sink: inout some MediaSink) throws {
-        let first = index == 0 ? beginning.skipped[track] : nil
+        let first = index == 0 ? beginning.skippedCounts[track] : nil
         try writeFragments(try walkPresented(track, in: index), track, from: index &* 4096, at: first, to: &sink)
     }
 
@@ -220,7 +220,7 @@ extension FileSegments {
         var fragment: MediaFragment?
         var data: [UInt8] = []
         var number = UInt32(truncatingIfNeeded: number)
-        var rest = limit
+        var remaining = limit
         var index = first
         try sink.write(SegmentType.bytes.rawSpan)
         func flush(_ sink: inout some MediaSink) throws {
@@ -231,9 +231,9 @@ extension FileSegments {
             fragment = nil
             data.removeAll(keepingCapacity: true)
         }
-        while rest > 0, let next = walk.sample {
-            rest -= 1
-            let sample = beginning.placed(next, at: index, of: track, shift: shift, lead: leads[track])
+        while remaining > 0, let next = walk.sample {
+            remaining -= 1
+            let sample = beginning.fragmentSample(next, at: index, of: track, shift: shift, lead: leads[track])
             index = index.map { $0 + 1 }
             if let open = fragment {
                 let isFull = data.count + sample.size > Self.fragmentLength || open.count >= Self.fragmentSamples

@@ -110,8 +110,8 @@ package struct FileSegments: Sendable {
             )
         }
         let beginning = try SegmentBeginning(planner, in: reader)
-        let (dropped, listed) = (beginning.dropped, segments.count - planner.stretches.count)
-        segments.removeFirst(dropped)
+        let (droppedCount, listedCount) = (beginning.droppedCount, segments.count - planner.stretches.count)
+        segments.removeFirst(droppedCount)
         segments[0].startTime = min(max(segments[0].startTime, beginning.time), segments[0].endTime)
         self.reader = reader
         self.protection = protection
@@ -123,15 +123,15 @@ package struct FileSegments: Sendable {
         parts = planner.parts.map { parts in
             parts.compactMap { part in
                 var part = part
-                part.segment -= dropped
+                part.segment -= droppedCount
                 return part.segment < 0 ? nil : part
             }
         }
-        stretches = Array(planner.stretches.dropFirst(max(0, dropped - listed)))
-        let first = beginning.skipped[planner.leading]
+        stretches = Array(planner.stretches.dropFirst(max(0, droppedCount - listedCount)))
+        let first = beginning.skippedCounts[planner.leading]
         syncSamples = planner.syncSamples.compactMap { sync in
             var sync = sync
-            sync.segment -= dropped
+            sync.segment -= droppedCount
             // in fragments, the ordinal is relative to the fragment
             guard sync.segment > 0 || sync.segment == 0 && (sync.offset > 0 || sync.ordinal >= first) else { return nil }
             sync.time = max(sync.time, beginning.time)

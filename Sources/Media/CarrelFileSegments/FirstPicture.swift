@@ -10,7 +10,7 @@ import CarrelTS
 /// Memory is one fragment header and one sample. Data after the I-frame is not needed: the stream may end anywhere after it.
 package struct FirstPicture {
     private var reader: FragmentReader
-    private let place: Int
+    private let trackIndex: Int
     private let form: FileSegments.Form
     private let duration: Duration
     private let shift: Int64
@@ -30,11 +30,11 @@ package struct FirstPicture {
         shift: Int64 = 0,
         number: Int = 0
     ) throws(MediaError) {
-        guard let place = tracks.firstIndex(where: { $0.kind == "vide" && $0.timescale > 0 }) else {
+        guard let trackIndex = tracks.firstIndex(where: { $0.kind == "vide" && $0.timescale > 0 }) else {
             throw MediaError(.unsupported, "there is no track of pictures")
         }
         reader = FragmentReader(tracks: tracks)
-        self.place = place
+        self.trackIndex = trackIndex
         self.form = form
         self.duration = duration
         self.shift = shift
@@ -50,14 +50,14 @@ package struct FirstPicture {
     /// - Throws: `Malformed`, `unsupported`.
     package mutating func next() throws -> [UInt8]? {
         while let event = try reader.next() {
-            guard case .sample(let track, let sample, let range) = event, track == place, sample.isSync else { continue }
+            guard case .sample(let track, let sample, let range) = event, track == trackIndex, sample.isSync else { continue }
             return form == .fragment ? try fragment(sample, range) : try transportStream(sample, range)
         }
         return nil
     }
 
     private func fragment(_ sample: MP4Sample, _ range: Range<Int>) throws -> [UInt8] {
-        let track = reader.tracks[place]
+        let track = reader.tracks[trackIndex]
         guard let time = UInt64(exactly: sample.decodeTime) else {
             throw MediaError(.unsupported, "track \(track.id): a sample is decoded before the media begin")
         }
@@ -68,8 +68,8 @@ package struct FirstPicture {
             entry: sample.entry
         )
         // a playlist may contain any duration; limit it so that products do not overflow
-        let shown = max(.zero, min(duration, .seconds(Int32.max)))
-        let units = max(1, min((shown * Int(track.timescale)).components.seconds, Int64(Int32.max)))
+        let length = max(.zero, min(duration, .seconds(Int32.max)))
+        let units = max(1, min((length * Int(track.timescale)).components.seconds, Int64(Int32.max)))
         let fits = fragment.append(
             size: range.count,
             duration: units,
@@ -81,7 +81,7 @@ package struct FirstPicture {
     }
 
     private mutating func transportStream(_ sample: MP4Sample, _ range: Range<Int>) throws -> [UInt8] {
-        let track = reader.tracks[place]
+        let track = reader.tracks[trackIndex]
         let delay = DecodeDelay.ticks(
             of: track,
             firstComposition: reader.firstComposition[track.id] ?? 0,
@@ -89,7 +89,7 @@ package struct FirstPicture {
         )
         var remuxer = try TransportRemuxer([track], delays: [track.id: delay], shifts: [shift])
         remuxer.repeatsTables = false
-        remuxer.beginSegment(behind: number)
+        remuxer.beginSegment(after: number)
         try reader.withBytes { bytes throws(Malformed) in try remuxer.write(sample, of: 0, &bytes, in: range) }
         remuxer.endAlignedSegment()
         let packets = remuxer.packets.bytes

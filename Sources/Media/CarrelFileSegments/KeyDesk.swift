@@ -16,7 +16,7 @@ final class KeyDesk: Sendable {
 
     private let source: any ContentKeySource
     private let clock: any WallClock
-    private let known = Locked<[Name: ContentKeyGrant]>([:])
+    private let grants = Locked<[Name: ContentKeyGrant]>([:])
 
     /// Keys that are kept, at most.
     private static let limit = 1024
@@ -35,7 +35,7 @@ final class KeyDesk: Sendable {
     /// - Throws: `missingKey`, `refusedKey`; `expiredKey` if it has expired.
     func key(_ parity: KeyParity, _ message: KeyMessage?) throws -> Secret {
         let name = Name(id: message?.keyID(parity), content: message?.contentID, parity: parity)
-        let grant = try known.withLock { $0[name] } ?? ask(name)
+        let grant = try grants.withLock { $0[name] } ?? ask(name)
         try grant.end.check(at: clock.now, "key for \(Self.words(name))")
         return grant.key
     }
@@ -49,13 +49,13 @@ final class KeyDesk: Sendable {
         if let id = name.id { names.append(.id(id)) }
         if let content = name.content, !content.isEmpty { names.append(.content(content)) }
         names.append(.track(name.parity == .even ? 0 : 1))
-        let (source, asked) = (source, names)
-        let grant = try BlockingWork.wait { try await ContentKeys.ask(for: asked, Self.words(name), source) }
+        let (source, requestedNames) = (source, names)
+        let grant = try BlockingWork.wait { try await ContentKeys.ask(for: requestedNames, Self.words(name), source) }
         guard let grant else { throw MediaError(.unavailable, "there are too many open files") }
         try grant.checkPictures(nil, Self.words(name))
-        known.withLock { known in
-            if known.count >= Self.limit { known = [:] }
-            known[name] = grant
+        grants.withLock { grants in
+            if grants.count >= Self.limit { grants = [:] }
+            grants[name] = grant
         }
         return grant
     }

@@ -41,26 +41,30 @@ extension ScrambledSegments {
         var at = start
         // packets of a map that continues in packets not read yet; initially packets of the previous segment, which writes them
         // itself
-        var held = state.unfinishedMap
-        var skipped = held.count
+        var pending = state.unfinishedMap
+        var skipCount = pending.count
         while at < end ?? length {
-            var read = try reader.readAll(at..<min(end ?? length, at + Self.blockLength))
+            var input = try reader.readAll(at..<min(end ?? length, at + Self.blockLength))
             if end == nil {
-                end = try nextSegment(in: read, at: at, from: segment.range.upperBound, &tracker)
-                if let end { read.removeLast(Int(at + Int64(read.count) - end)) }
+                end = try nextSegment(in: input, at: at, from: segment.range.upperBound, &tracker)
+                if let end { input.removeLast(Int(at + Int64(input.count) - end)) }
             }
-            let place = at - Int64(held.count)
-            at += Int64(read.count)
-            var block = held + read
-            try clear(&block, at: place, &descrambler)
-            var done = block.count
+            let blockStart = at - Int64(pending.count)
+            at += Int64(input.count)
+            var block = pending + input
+            try clear(&block, at: blockStart, &descrambler)
+            var clearEnd = block.count
             if let map = descrambler.unfinishedMap, Int64(block.count - map) < Self.blockLength {
-                if at < end ?? length { done = map } else { try clearMap(in: &block, from: map, endingBehind: at, &descrambler) }
+                if at < end ?? length {
+                    clearEnd = map
+                } else {
+                    try clearMap(in: &block, from: map, endingBehind: at, &descrambler)
+                }
             }
-            let written = min(skipped, done)
-            try sink.write(block.rawSpan.extracting(written..<done))
-            skipped -= written
-            held = Array(block[done...])
+            let first = min(skipCount, clearEnd)
+            try sink.write(block.rawSpan.extracting(first..<clearEnd))
+            skipCount -= first
+            pending = Array(block[clearEnd...])
             if end == nil, at > segment.range.upperBound + Self.searchLimit { throw Self.noAccess(segment.range.upperBound) }
         }
     }
@@ -85,23 +89,23 @@ extension ScrambledSegments {
         block.replaceSubrange(map..., with: packets.prefix(count))
     }
 
-    private static func noAccess(_ place: Int64) -> MediaError {
-        MediaError(.unsupported, "no random access point comes in \(searchLimit >> 20) MiB behind byte \(place)")
+    private static func noAccess(_ offset: Int64) -> MediaError {
+        MediaError(.unsupported, "no random access point comes in \(searchLimit >> 20) MiB behind byte \(offset)")
     }
 
     /// The first random access point at or after an offset, or the end of the stream.
-    private func randomAccess(from place: Int64) throws -> Int64 {
+    private func randomAccess(from start: Int64) throws -> Int64 {
         let length = reader.length / Self.packetLength * Self.packetLength
         var tracker = head
-        var found: Int64?
-        let end = min(length, place + Self.searchLimit)
-        try Self.forEachPacket(of: reader, in: place..<end) { packet, bytes, offset in
+        var accessPoint: Int64?
+        let end = min(length, start + Self.searchLimit)
+        try Self.forEachPacket(of: reader, in: start..<end) { packet, bytes, offset in
             tracker.take(packet, bytes)
-            if tracker.isRandomAccess(packet) { found = offset }
-            return found == nil
+            if tracker.isRandomAccess(packet) { accessPoint = offset }
+            return accessPoint == nil
         }
-        if let found { return found }
-        guard end == length else { throw Self.noAccess(place) }
+        if let accessPoint { return accessPoint }
+        guard end == length else { throw Self.noAccess(start) }
         return length
     }
 
@@ -109,7 +113,7 @@ extension ScrambledSegments {
     private func nextSegment(
         in block: [UInt8],
         at start: Int64,
-        from place: Int64,
+        from position: Int64,
         _ tracker: inout ProgramTracker
     ) throws(Malformed) -> Int64? {
         let span = block.rawSpan
@@ -117,7 +121,7 @@ extension ScrambledSegments {
             guard let packet = TransportPacket.parse(span, at: offset) else {
                 throw Malformed("sync byte of a packet is missing", at: Int(clamping: start) + offset)
             }
-            if start + Int64(offset) >= place, tracker.isRandomAccess(packet) { return start + Int64(offset) }
+            if start + Int64(offset) >= position, tracker.isRandomAccess(packet) { return start + Int64(offset) }
             tracker.take(packet, span.extracting(offset..<offset + TransportStream.packetLength))
         }
         return nil
@@ -125,13 +129,13 @@ extension ScrambledSegments {
 
     /// The tables and the key message in force at an offset: the last ones within a bounded range before it, or the first ones of
     /// the stream.
-    private func state(before place: Int64) throws -> ProgramTracker {
+    private func state(before position: Int64) throws -> ProgramTracker {
         var tracker = head
         for distance in Self.lookBehind {
             tracker = head
             tracker.forgetMessage()
-            let from = max(0, place - distance)
-            try Self.forEachPacket(of: reader, in: from..<place) { packet, bytes, _ in
+            let from = max(0, position - distance)
+            try Self.forEachPacket(of: reader, in: from..<position) { packet, bytes, _ in
                 tracker.take(packet, bytes)
                 return true
             }
@@ -158,18 +162,18 @@ extension ScrambledSegments {
     /// Descrambles a block in place.
     private func clear(_ block: inout [UInt8], at start: Int64, _ descrambler: inout TransportStreamDescrambler) throws {
         let count = block.count
-        var rest = 0..<count
-        while !rest.isEmpty {
+        var remainder = 0..<count
+        while !remainder.isEmpty {
             let outcome: TransportStreamDescrambler.Outcome
             do throws(Malformed) {
                 var elements = block.mutableSpan
                 var bytes = unsafe elements.mutableBytes
-                outcome = try descrambler.descramble(&bytes, in: rest)
+                outcome = try descrambler.descramble(&bytes, in: remainder)
             } catch {
                 throw Malformed(error.what, at: Int(clamping: start) + error.offset)
             }
             guard case .needsKey(let parity, let message, let offset) = outcome else { return }
-            rest = offset..<count
+            remainder = offset..<count
             try setKey(&descrambler, parity, message)
         }
     }

@@ -132,17 +132,17 @@ package struct ScrambledSegments: Sendable {
             throw Malformed("the index goes on past the end of the stream", at: Int(clamping: length))
         }
         var cuts = SegmentCuts(interval: target.ticks)
-        var found: [Segment] = []
+        var segments: [Segment] = []
         for (number, entry) in index.entries.dropLast().enumerated() {
             let next = index.entries[number + 1]
             if cuts.isCut(at: entry.time, allowed: true) {
-                try add(Segment(startTime: entry.time, endTime: next.time, range: entry.offset..<next.offset), to: &found)
-            } else if let last = found.last {
-                found[found.count - 1].endTime = next.time
-                found[found.count - 1].range = last.range.lowerBound..<next.offset
+                try add(Segment(startTime: entry.time, endTime: next.time, range: entry.offset..<next.offset), to: &segments)
+            } else if let last = segments.last {
+                segments[segments.count - 1].endTime = next.time
+                segments[segments.count - 1].range = last.range.lowerBound..<next.offset
             }
         }
-        return found
+        return segments
     }
 
     private static func add(_ segment: Segment, to segments: inout [Segment]) throws(MediaError) {
@@ -160,21 +160,21 @@ package struct ScrambledSegments: Sendable {
     ) throws -> [Segment] {
         var tracker = head
         var cuts = SegmentCuts(interval: target.ticks)
-        var found: [Segment] = []
+        var segments: [Segment] = []
         var clock = StreamClock()
         var failure: (any Error)?
         try forEachPacket(of: reader, in: 0..<length) { packet, bytes, offset in
             if let reference = packet.clock, packet.pid == tracker.map?.clockPID { clock.take(reference) }
             tracker.take(packet, bytes)
             if tracker.isRandomAccess(packet), cuts.isCut(at: clock.time, allowed: true) {
-                if !found.isEmpty {
-                    found[found.count - 1].endTime = clock.time
-                    found[found.count - 1].range = found[found.count - 1].range.lowerBound..<offset
+                if !segments.isEmpty {
+                    segments[segments.count - 1].endTime = clock.time
+                    segments[segments.count - 1].range = segments[segments.count - 1].range.lowerBound..<offset
                 }
                 // the bytes before the first one contain the tables
-                let start = found.isEmpty ? 0 : offset
+                let start = segments.isEmpty ? 0 : offset
                 do {
-                    try add(Segment(startTime: clock.time, endTime: clock.time, range: start..<length), to: &found)
+                    try add(Segment(startTime: clock.time, endTime: clock.time, range: start..<length), to: &segments)
                 } catch {
                     failure = error
                     return false
@@ -183,8 +183,8 @@ package struct ScrambledSegments: Sendable {
             return true
         }
         if let failure { throw failure }
-        if !found.isEmpty { found[found.count - 1].endTime = max(clock.time, found[found.count - 1].startTime) }
-        return found
+        if !segments.isEmpty { segments[segments.count - 1].endTime = max(clock.time, segments[segments.count - 1].startTime) }
+        return segments
     }
 
     private static func estimate(_ length: Int64, _ target: Duration, _ duration: Duration?, _ bitrate: Int) throws -> [Segment] {
@@ -194,12 +194,12 @@ package struct ScrambledSegments: Sendable {
             throw MediaError(.unsupported, "the stream has more than \(SegmentCuts.limit) segments of this duration")
         }
         let packets = length / packetLength
-        func place(_ number: Int64) -> Int64 {
+        func offset(_ number: Int64) -> Int64 {
             number == count ? length : Int64(Double(packets) * Double(number) / Double(count)) * packetLength
         }
         func time(_ number: Int64) -> Int64 { number == count ? total : Int64(Double(total) * Double(number) / Double(count)) }
         return (0..<count).map { number in
-            Segment(startTime: time(number), endTime: time(number + 1), range: place(number)..<place(number + 1))
+            Segment(startTime: time(number), endTime: time(number + 1), range: offset(number)..<offset(number + 1))
         }
     }
 

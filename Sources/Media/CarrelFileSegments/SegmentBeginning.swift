@@ -8,11 +8,11 @@ import CarrelTS
 /// are placed.
 struct SegmentBeginning: Sendable {
     /// Segments at the beginning that present nothing.
-    private(set) var dropped = 0
+    private(set) var droppedCount = 0
     /// When the presentation begins, in ticks; the least number if nothing is hidden.
     private(set) var time = Int64.min
     /// Samples of each track that are left out of the first segment that is presented.
-    private(set) var skipped: [Int]
+    private(set) var skippedCounts: [Int]
     /// The pictures of each track that its edit hides; nil without any.
     private(set) var prerolls: [Preroll?]
     /// Units of fragments for each unit of a track: hidden pictures need a clock that is fine enough.
@@ -30,20 +30,22 @@ struct SegmentBeginning: Sendable {
     /// - Throws: `unsupported` if too many pictures are hidden; the errors of the reader.
     init(_ planner: SegmentPlanner, in reader: any ByteReader & Sendable) throws {
         let tracks = planner.tracks
-        skipped = [Int](repeating: 0, count: tracks.count)
+        skippedCounts = [Int](repeating: 0, count: tracks.count)
         prerolls = [Preroll?](repeating: nil, count: tracks.count)
         scales = [Int64](repeating: 1, count: tracks.count)
         ticks = [Int64](repeating: 1, count: tracks.count)
         let hiding = tracks.map { track in PresentedParts(track).parts.first.flatMap { $0.start > 0 ? $0 : nil } }
         if let part = hiding[planner.leading] {
             time = part.time
-            dropped = max(0, (planner.starts.firstIndex { $0 > part.time } ?? planner.starts.count) - 1)
+            droppedCount = max(0, (planner.starts.firstIndex { $0 > part.time } ?? planner.starts.count) - 1)
         }
         for (index, track) in tracks.enumerated() {
-            guard let part = hiding[index], let samples = try Self.samples(of: index, planner, dropped, reader) else { continue }
+            guard let part = hiding[index], let samples = try Self.samples(of: index, planner, droppedCount, reader) else {
+                continue
+            }
             if track.kind == "vide" {
                 let preroll = try Preroll(samples, before: part.start, timescale: track.timescale)
-                skipped[index] = preroll.first
+                skippedCounts[index] = preroll.first
                 guard !preroll.isEmpty else { continue }
                 prerolls[index] = preroll
                 let timescale = Int64(max(1, track.timescale))
@@ -51,11 +53,13 @@ struct SegmentBeginning: Sendable {
                 ticks[index] = (timescale * scales[index] + Preroll.rate - 1) / Preroll.rate
             } else if Preroll.hidesAudio(track, before: part.start) {
                 var samples = samples
-                while let sample = try samples.next(), Preroll.isHidden(audio: sample, before: part.start) { skipped[index] += 1 }
+                while let sample = try samples.next(), Preroll.isHidden(audio: sample, before: part.start) {
+                    skippedCounts[index] += 1
+                }
             }
         }
         // a segment that hides nothing begins with its first sample
-        if dropped == 0, skipped.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
+        if droppedCount == 0, skippedCounts.allSatisfy({ $0 == 0 }), prerolls.allSatisfy({ $0 == nil }) { time = .min }
     }
 
     /// The samples of a track from a segment on; nil if it has none there.
@@ -65,13 +69,13 @@ struct SegmentBeginning: Sendable {
         _ segment: Int,
         _ reader: any ByteReader & Sendable
     ) throws -> MP4Samples? {
-        let listed = planner.starts.count - planner.stretches.count
-        guard segment >= listed else {
+        let listedCount = planner.starts.count - planner.stretches.count
+        guard segment >= listedCount else {
             return SegmentPlanner.part(of: segment, in: planner.parts[track]).map {
                 MP4Samples(of: planner.tracks[track], in: reader, from: $0.position)
             }
         }
-        let stretch = planner.stretches[segment - listed]
+        let stretch = planner.stretches[segment - listedCount]
         let fragments = try SegmentPlanner.fragments(in: stretch.range, of: reader)
         return MP4Samples(of: planner.tracks[track], in: reader, fragments: fragments, from: stretch.times[track])
     }
@@ -85,23 +89,23 @@ struct SegmentBeginning: Sendable {
     ///   - shift: the units that are added to the times of the media.
     ///   - lead: units by which all samples are decoded before their declared time.
     /// - Returns: the sample, in units of fragments.
-    func placed(_ sample: MP4Sample, at index: Int?, of track: Int, shift: Int64, lead: Int64) -> MP4Sample {
+    func fragmentSample(_ sample: MP4Sample, at index: Int?, of track: Int, shift: Int64, lead: Int64) -> MP4Sample {
         let scale = scales[track]
-        var placed = sample
-        placed.duration = sample.duration &* scale
+        var result = sample
+        result.duration = sample.duration &* scale
         guard let preroll = prerolls[track], let index else {
-            placed.decodeTime = (sample.decodeTime &+ shift &- lead) &* scale
-            placed.compositionOffset = (sample.compositionOffset &+ lead) &* scale
-            return placed
+            result.decodeTime = (sample.decodeTime &+ shift &- lead) &* scale
+            result.compositionOffset = (sample.compositionOffset &+ lead) &* scale
+            return result
         }
         let tick = ticks[track]
         let times = preroll.times(of: sample, at: index, lead: lead, tick: tick) { $0 &* scale }
         let start = (preroll.start &+ shift) &* scale
-        placed.decodeTime = start &+ times.decode
-        placed.compositionOffset = times.presentation &- times.decode
+        result.decodeTime = start &+ times.decode
+        result.compositionOffset = times.presentation &- times.decode
         if index < preroll.end {
-            placed.duration = index + 1 < preroll.end ? tick : tick + max(0, preroll.resumption(lead: lead) &* scale)
+            result.duration = index + 1 < preroll.end ? tick : tick + max(0, preroll.resumption(lead: lead) &* scale)
         }
-        return placed
+        return result
     }
 }

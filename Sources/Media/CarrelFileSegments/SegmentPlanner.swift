@@ -112,7 +112,7 @@ struct SegmentPlanner {
         let clock = clocks[index]
         let isPicture = track.kind == "vide"
         var samples = MP4Samples(of: track, in: reader, from: nil)
-        var found: [Part] = []
+        var trackParts: [Part] = []
         // the segment of the samples
         var segment = -1
         let room = Self.partLimit - parts.reduce(0) { $0 + $1.count }
@@ -131,20 +131,20 @@ struct SegmentPlanner {
                 try begin(at: time)
                 segment += 1
             }
-            if found.last?.segment != segment {
-                guard found.count < room else {
+            if trackParts.last?.segment != segment {
+                guard trackParts.count < room else {
                     throw MediaError(
                         .unsupported,
                         "the tracks of the file have more than \(Self.partLimit) segments of this duration"
                     )
                 }
-                found.append(Part(segment: segment, position: position, count: 0))
+                trackParts.append(Part(segment: segment, position: position, count: 0))
             }
-            let last = found.count - 1
+            let last = trackParts.count - 1
             if index == leading, isPicture, sample.isSync, syncSamples.count < Self.syncLimit {
-                syncSamples.append(SyncSample(time: time, segment: segment, ordinal: found[last].count, offset: 0))
+                syncSamples.append(SyncSample(time: time, segment: segment, ordinal: trackParts[last].count, offset: 0))
             }
-            found[last].count += 1
+            trackParts[last].count += 1
             bytes[segment] += Self.transportBytes(of: sample, track)
             ends[index] = sample.decodeTime &+ sample.duration
             if isPicture { leastOffsets[index] = min(leastOffsets[index], sample.compositionOffset) }
@@ -152,7 +152,7 @@ struct SegmentPlanner {
             end = max(end, presented)
             if index == leading { leadingEnd = max(leadingEnd, presented) }
         }
-        parts[index] = found
+        parts[index] = trackParts
     }
 
     /// The bytes that a sample takes in packets, at most about.
@@ -194,8 +194,8 @@ struct SegmentPlanner {
     }
 
     private static func scaled(_ time: Int64, from scale: Int64, to other: Int) -> Int64 {
-        let (seconds, rest) = time.quotientAndRemainder(dividingBy: scale)
-        return seconds &* Int64(other) &+ rest &* Int64(other) / scale
+        let (seconds, remainder) = time.quotientAndRemainder(dividingBy: scale)
+        return seconds &* Int64(other) &+ remainder &* Int64(other) / scale
     }
 
     private mutating func add(_ range: Range<Int64>, _ time: Int64, isSync: Bool, times: [Int64]) throws {
@@ -244,16 +244,16 @@ struct SegmentPlanner {
         guard let table = try FragmentRandomAccess(reader, track: tracks[leading].id), let first = file.fragments.first else {
             return false
         }
-        var places: [(offset: Int64, time: Int64)] = []
-        for entry in table.entries where entry.isFirst && entry.fragment > places.last?.offset ?? -1 {
-            places.append((entry.fragment, Int64(entry.time)))
+        var points: [(offset: Int64, time: Int64)] = []
+        for entry in table.entries where entry.isFirst && entry.fragment > points.last?.offset ?? -1 {
+            points.append((entry.fragment, Int64(entry.time)))
         }
-        guard let start = places.first, start.offset == first.start else { return false }
+        guard let start = points.first, start.offset == first.start else { return false }
         let scale = tracks[leading].timescale
-        for (number, place) in places.enumerated() {
-            let next = number + 1 < places.count ? places[number + 1].offset : reader.length
-            let times = tracks.map { Self.scaled(place.time, from: Int64(scale), to: $0.timescale) }
-            try add(place.offset..<next, clocks[leading].presentation(place.time), isSync: true, times: times)
+        for (number, point) in points.enumerated() {
+            let next = number + 1 < points.count ? points[number + 1].offset : reader.length
+            let times = tracks.map { Self.scaled(point.time, from: Int64(scale), to: $0.timescale) }
+            try add(point.offset..<next, clocks[leading].presentation(point.time), isSync: true, times: times)
         }
         guard let last = stretches.last else { return false }
         var survey = FragmentSurvey(tracks, in: reader, from: last.times)
@@ -267,13 +267,15 @@ struct SegmentPlanner {
         for (number, box) in fragments.enumerated() {
             let times = survey.ends
             let before = leadingEnd
-            let found = try look(&survey, box)
+            let fragmentParts = try look(&survey, box)
             let next = number + 1 < fragments.count ? fragments[number + 1].start : reader.length
             let range = box.start..<next
-            if let part = found[leading] {
+            if let part = fragmentParts[leading] {
                 let time = clocks[leading].presentation(part.first.decodeTime &+ part.first.compositionOffset)
                 try add(range, time, isSync: part.first.isSync || tracks[leading].kind != "vide", times: times)
-            } else if let other = found.indices.first(where: { found[$0] != nil }), let part = found[other] {
+            } else if let other = fragmentParts.indices.first(where: { fragmentParts[$0] != nil }),
+                let part = fragmentParts[other]
+            {
                 let time = clocks[other].presentation(part.first.decodeTime &+ part.first.compositionOffset)
                 let isBehind = before > .min && time >= before &+ cuts.interval
                 let isFirst = stretches.isEmpty
@@ -289,14 +291,14 @@ struct SegmentPlanner {
 
     @discardableResult
     private mutating func look(_ survey: inout FragmentSurvey, _ box: MP4Box) throws -> [FragmentSurvey.Part?] {
-        let found = try survey.read(box, limit: Self.sampleLimit)
-        for (track, part) in found.enumerated() {
+        let fragmentParts = try survey.read(box, limit: Self.sampleLimit)
+        for (track, part) in fragmentParts.enumerated() {
             guard let part else { continue }
             let presented = clocks[track].presentation(part.presentedEnd)
             end = max(end, presented)
             if track == leading { leadingEnd = max(leadingEnd, presented) }
         }
-        return found
+        return fragmentParts
     }
 
     /// The headers of the fragments in a range of a file.
@@ -308,7 +310,7 @@ struct SegmentPlanner {
     /// - Returns: the `moof` boxes in order.
     /// - Throws: `Malformed` if the range does not hold whole boxes, the first of which belongs to a fragment.
     static func fragments(in range: Range<Int64>, of reader: any ByteReader, first isFirst: Bool = false) throws -> [MP4Box] {
-        var found: [MP4Box] = []
+        var boxes: [MP4Box] = []
         var window = FileWindow(reader)
         var at = range.lowerBound
         var count = 0
@@ -319,10 +321,10 @@ struct SegmentPlanner {
                 throw Malformed("an index leads to no fragment", at: Int(at))
             }
             guard count <= MP4Box.limit else { throw Malformed("too many boxes", at: Int(at)) }
-            if box.type == "moof", !box.isCut { found.append(box) }
-            if isFirst, !found.isEmpty { break }
+            if box.type == "moof", !box.isCut { boxes.append(box) }
+            if isFirst, !boxes.isEmpty { break }
             at = box.content.upperBound
         }
-        return found
+        return boxes
     }
 }

@@ -40,17 +40,17 @@ struct TrackClock: Sendable {
     func presentation(_ time: Int64, timescale: Int64) -> Int64 { Self.ticks(time, timescale) &+ shift }
 
     private static func ticks(_ time: Int64, _ timescale: Int64) -> Int64 {
-        var (seconds, rest) = time.quotientAndRemainder(dividingBy: timescale)
-        if rest < 0 { (seconds, rest) = (seconds &- 1, rest &+ timescale) }
-        return seconds &* 90_000 &+ (rest &* 90_000 &+ timescale / 2) / timescale
+        var (seconds, remainder) = time.quotientAndRemainder(dividingBy: timescale)
+        if remainder < 0 { (seconds, remainder) = (seconds &- 1, remainder &+ timescale) }
+        return seconds &* 90_000 &+ (remainder &* 90_000 &+ timescale / 2) / timescale
     }
 }
 
 extension Duration {
     /// Ticks of 90 kHz.
     init(ticks: Int64) {
-        let (seconds, rest) = ticks.quotientAndRemainder(dividingBy: 90_000)
-        self = .seconds(seconds) + .nanoseconds(rest * 100_000 / 9)
+        let (seconds, remainder) = ticks.quotientAndRemainder(dividingBy: 90_000)
+        self = .seconds(seconds) + .nanoseconds(remainder * 100_000 / 9)
     }
 
     /// Ticks of 90 kHz, a day at most and a tick at least.

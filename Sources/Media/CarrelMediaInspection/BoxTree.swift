@@ -29,28 +29,28 @@ package struct BoxTree: Sendable {
     /// - Returns: the boxes in file order, and whether some were left out.
     /// - Throws: the errors of the reader; `Malformed` if a box is damaged.
     package static func read(_ reader: any ByteReader, limit: Int = 5000) throws -> (boxes: [BoxTree], isCut: Bool) {
-        var left = limit
+        var remaining = limit
         var window = FileWindow(reader)
-        let boxes = try read(0..<reader.length, depth: 0, left: &left, &window)
-        return (boxes, left < 0)
+        let boxes = try read(0..<reader.length, depth: 0, remaining: &remaining, &window)
+        return (boxes, remaining < 0)
     }
 
     private static func read(
         _ range: Range<Int64>,
         depth: Int,
-        left: inout Int,
+        remaining: inout Int,
         _ window: inout FileWindow
     ) throws -> [BoxTree] {
         var boxes: [BoxTree] = []
         var at = range.lowerBound
-        while range.upperBound - at >= 8, left >= 0 {
+        while range.upperBound - at >= 8, remaining >= 0 {
             let box = try MP4Box(&window, at: at, in: range)
             at = box.content.upperBound
-            left -= 1
-            guard left >= 0 else { break }
+            remaining -= 1
+            guard remaining >= 0 else { break }
             var tree = BoxTree(type: "\(box.type)", offset: box.start, size: box.content.upperBound - box.start, boxes: [])
             if let children = try children(of: box, &window), depth < depthLimit {
-                tree.boxes = try read(children, depth: depth + 1, left: &left, &window)
+                tree.boxes = try read(children, depth: depth + 1, remaining: &remaining, &window)
             }
             boxes.append(tree)
         }

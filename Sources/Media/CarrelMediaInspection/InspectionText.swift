@@ -52,8 +52,8 @@ struct InspectionText {
     /// Writes values after a name, separated by commas, on as many lines as they need.
     private mutating func writeWrapped(_ name: String, _ values: [String], indent: String) {
         var line = name
-        for (place, value) in values.enumerated() {
-            let more = " " + value + (place + 1 < values.count ? "," : "")
+        for (index, value) in values.enumerated() {
+            let more = " " + value + (index + 1 < values.count ? "," : "")
             if line.count + more.count > Self.width, line != name {
                 lines.append(line)
                 line = indent + more.dropFirst()

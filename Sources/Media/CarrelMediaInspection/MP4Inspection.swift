@@ -36,8 +36,8 @@ enum MP4Inspection {
         ]
         if fragments > 0 { facts.append(("fragments", .integer(fragments))) }
         if let cut = file.truncatedBoxAt { facts.append(("truncatedAt", .integer(cut))) }
-        var left = sampleLimit
-        facts.append(("tracks", .array(try file.tracks.map { try describe($0, of: file, marlin: whole[$0.id], &left) })))
+        var remaining = sampleLimit
+        facts.append(("tracks", .array(try file.tracks.map { try describe($0, of: file, marlin: whole[$0.id], &remaining) })))
         if !file.indexes.isEmpty {
             let indexes = file.indexes.prefix(indexLimit)
             facts.append(("indexes", .array(try indexes.map { try SegmentIndexFacts.describe($0, reader) })))
@@ -77,7 +77,7 @@ enum MP4Inspection {
         _ track: MP4Track,
         of file: MP4File,
         marlin: MarlinProtection?,
-        _ left: inout Int
+        _ remaining: inout Int
     ) throws -> JSON {
         var facts: [(String, JSON)] = [("id", .integer(track.id)), ("kind", .string(track.kind))]
         if let entry = track.entries.first {
@@ -95,7 +95,7 @@ enum MP4Inspection {
         }
         if let language = track.language { facts.append(("language", .string(language))) }
         facts.append(("timescale", .integer(track.timescale)))
-        let totals = try totals(track, file, &left)
+        let totals = try totals(track, file, &remaining)
         facts.append(("samples", .integer(totals.count)))
         if track.timescale > 0 { facts.append(("duration", .seconds(totals.duration, of: track.timescale))) }
         facts.append(("sync", .integer(totals.sync)))
@@ -132,16 +132,16 @@ enum MP4Inspection {
         var isCut = false
     }
 
-    /// Counts the samples of a track, `left` of them at most.
-    private static func totals(_ track: MP4Track, _ file: MP4File, _ left: inout Int) throws -> Totals {
+    /// Counts the samples of a track, `remaining` of them at most.
+    private static func totals(_ track: MP4Track, _ file: MP4File, _ remaining: inout Int) throws -> Totals {
         var samples = file.samples(of: track, allowsTruncation: true)
         var totals = Totals()
         while let sample = try samples.next() {
-            guard left > 0 else {
+            guard remaining > 0 else {
                 totals.isCut = true
                 break
             }
-            left -= 1
+            remaining -= 1
             totals.count += 1
             totals.duration &+= sample.duration
             totals.sync += sample.isSync ? 1 : 0

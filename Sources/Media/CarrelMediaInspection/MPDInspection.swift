@@ -59,20 +59,20 @@ enum MPDInspection {
         if !mpd.locations.isEmpty { facts["locations"] = .texts(mpd.locations) }
         try checkDescriptors(mpd)
         let streams = mpd.streams()
-        var rest = streams[...]
+        var remainder = streams[...]
         var periods: [JSON] = []
         // thousands of representations may share one timeline, whose last segment determines the number
         var timelines = MPDTimelines(keepsRuns: false, workLimit: MPD.timelineLimit)
-        for (place, (period, timing)) in zip(mpd.periods, mpd.timings).enumerated() {
+        for (periodIndex, (period, timing)) in zip(mpd.periods, mpd.timings).enumerated() {
             var object: JSONObject = [:]
             if let id = period.id { object["id"] = .string(id) }
             object["start"] = .seconds(timing.start)
             if let duration = timing.duration { object["duration"] = .seconds(duration) }
             if !period.eventStreams.isEmpty { object["eventStreams"] = .integer(period.eventStreams.count) }
             var sets: [JSON] = []
-            for (setPlace, set) in period.adaptationSets.enumerated() {
-                let members = rest.prefix { $0.place.period == place && $0.place.adaptationSet == setPlace }
-                rest = rest.dropFirst(members.count)
+            for (setIndex, set) in period.adaptationSets.enumerated() {
+                let members = remainder.prefix { $0.position.period == periodIndex && $0.position.adaptationSet == setIndex }
+                remainder = remainder.dropFirst(members.count)
                 sets.append(try describe(set, Array(members), &timelines))
             }
             object["sets"] = .array(sets)
@@ -119,14 +119,14 @@ enum MPDInspection {
 
     /// The descriptors of some streams, each once, in order.
     private static func descriptors(of streams: some Sequence<MPDStream>) -> [MPDContentProtection] {
-        var found: [MPDContentProtection] = []
+        var list: [MPDContentProtection] = []
         var seen: Set<MPDContentProtection> = []
         for stream in streams {
             for descriptor in stream.properties.contentProtections where seen.insert(descriptor).inserted {
-                found.append(descriptor)
+                list.append(descriptor)
             }
         }
-        return found
+        return list
     }
 
     private static func describe(_ stream: MPDStream, _ timelines: inout MPDTimelines) throws -> JSON {

@@ -43,8 +43,7 @@ struct PackedAudioInspection {
             if length <= tagLimit {
                 let bytes = try reader.readAll(at..<end)
                 timestamp = timestamp ?? PackedAudio.timestamp(bytes.rawSpan)
-                let read = try? ID3.parse(bytes.rawSpan)
-                tags = tags ?? read
+                tags = tags ?? (try? ID3.parse(bytes.rawSpan))
             }
             at = end
         }
@@ -136,14 +135,14 @@ struct PackedAudioInspection {
         var samples: Int64 = 0
         while at < reader.length {
             let bytes = try reader.readAll(at..<min(reader.length, at + walkPiece))
-            var place = 0
-            while let frame = frame(bytes.rawSpan, at: place), frame.isLike(first), bytes.count - place >= frame.length {
+            var position = 0
+            while let frame = frame(bytes.rawSpan, at: position), frame.isLike(first), bytes.count - position >= frame.length {
                 samples += Int64(frame.samples)
-                place += frame.length
+                position += frame.length
             }
             // a tag or a cut-off frame ends the walk
-            guard place > 0 else { break }
-            at += Int64(place)
+            guard position > 0 else { break }
+            at += Int64(position)
         }
         return Double(samples) / Double(first.sampleRate)
     }

@@ -18,7 +18,7 @@ struct TransportStreamInspection {
     private var demuxer = TransportStreamDemuxer()
     private var program: ProgramMap?
     private var streams: [StreamFacts] = []
-    private var places: [UInt16: Int] = [:]
+    private var streamIndices: [UInt16: Int] = [:]
     private var clock: (first: UInt64, last: UInt64)?
     private var parities: [String] = []
     private var messages: [KeyMessage] = []
@@ -36,8 +36,8 @@ struct TransportStreamInspection {
         var distance: Int { lead + packetLength }
 
         /// The offset in the file of an offset in the demuxer's bytes.
-        func offset(_ place: Int) -> Int {
-            (place / packetLength + skipped) * distance + lead + place % packetLength
+        func offset(_ demuxerOffset: Int) -> Int {
+            (demuxerOffset / packetLength + skipped) * distance + lead + demuxerOffset % packetLength
         }
     }
 
@@ -69,8 +69,8 @@ struct TransportStreamInspection {
             try inspection.read(0..<packets, reader)
             // bytes after the last packet
             if inspection.layout.lead == 0, reader.length % Int64(distance) != 0 {
-                let rest = try reader.readAll(Int64(packets * distance)..<reader.length)
-                try inspection.demuxer.consume(rest.rawSpan)
+                let remainder = try reader.readAll(Int64(packets * distance)..<reader.length)
+                try inspection.demuxer.consume(remainder.rawSpan)
             }
         }
         try inspection.demuxer.finish()
@@ -102,7 +102,7 @@ struct TransportStreamInspection {
             case .program(let map):
                 program = program ?? map
                 for stream in map.streams { plan(stream) }
-            case .unit(let unit): if let place = places[unit.pid] { streams[place].add(unit) }
+            case .unit(let unit): if let index = streamIndices[unit.pid] { streams[index].add(unit) }
             case .clock(_, let time, _): clock = (clock?.first ?? time, time)
             case .section(let pid, let bytes): readMessage(pid, bytes)
             case .fault(let fault): add(fault)
@@ -111,16 +111,18 @@ struct TransportStreamInspection {
     }
 
     private mutating func plan(_ stream: ElementaryStream) {
-        if let place = places[stream.pid] {
-            streams[place].stream = stream
+        if let index = streamIndices[stream.pid] {
+            streams[index].stream = stream
         } else {
-            places[stream.pid] = streams.count
+            streamIndices[stream.pid] = streams.count
             streams.append(StreamFacts(stream: stream))
         }
     }
 
     private mutating func readMessage(_ pid: UInt16, _ bytes: [UInt8]) {
-        guard let place = places[pid], streams[place].stream.hasKeyMessages, messages.count < Self.messageLimit else { return }
+        guard let index = streamIndices[pid], streams[index].stream.hasKeyMessages, messages.count < Self.messageLimit else {
+            return
+        }
         guard let section = try? TableSection(bytes.rawSpan), let message = try? KeyMessage(section) else { return }
         if !messages.contains(message) { messages.append(message) }
     }
@@ -132,8 +134,8 @@ struct TransportStreamInspection {
             return
         }
         let name = fault.kind.name
-        if let place = faults.firstIndex(where: { $0.kind == name }) {
-            faults[place].count += 1
+        if let index = faults.firstIndex(where: { $0.kind == name }) {
+            faults[index].count += 1
         } else {
             faults.append(FaultFacts(kind: name, count: 1, offset: layout.offset(fault.offset)))
         }

@@ -15,16 +15,16 @@ extension LCPStore {
     ///
     /// If there is a vault, an unencrypted store is sealed, including its digests. A sealed store requires its vault.
     static func digestSeal(_ database: any Database, _ vault: VaultOpening) async throws -> DigestSeal? {
-        let known = try await database.read { try $0.row(Statement.storeKey)?.blob(0) }
-        guard let vault = try await vault(known != nil) else {
-            guard known == nil else {
+        let storeKey = try await database.read { try $0.row(Statement.storeKey)?.blob(0) }
+        guard let vault = try await vault(storeKey != nil) else {
+            guard storeKey == nil else {
                 throw LCPError(.store, "it is sealed, and needs the vault that sealed it")
             }
             return nil
         }
         do {
-            if let known {
-                let seal = DigestSeal(key: try await vault.open(known, associated: keyContext))
+            if let storeKey {
+                let seal = DigestSeal(key: try await vault.open(storeKey, associated: keyContext))
                 try await sealClear(database, seal)
                 return seal
             }
@@ -58,17 +58,17 @@ extension LCPStore {
         _ vault: Vault
     ) async throws -> DigestSeal {
         let fresh = DigestSeal(key: key)
-        let known = try await database.write { transaction -> [UInt8]? in
-            if let known = try transaction.row(Statement.storeKey)?.blob(0) { return known }
+        let storeKey = try await database.write { transaction -> [UInt8]? in
+            if let storeKey = try transaction.row(Statement.storeKey)?.blob(0) { return storeKey }
             try transaction.run(Statement.addStoreKey, [.blob(sealed)])
             try seal(clearIn: transaction, fresh)
             return nil
         }
-        guard let known else {
+        guard let storeKey else {
             // the clear digests are in free pages and in the log still
             _ = try await database.expunge()
             return fresh
         }
-        return DigestSeal(key: try await vault.open(known, associated: keyContext))
+        return DigestSeal(key: try await vault.open(storeKey, associated: keyContext))
     }
 }

@@ -15,25 +15,25 @@ import Glibc
 /// the file can open the publications with it, like the reading app itself. Passphrases and content keys are not in it. Licenses
 /// are stored as signed, including any user data that their providers left readable.
 public final class LCPStore: PassphraseStore {
-    typealias Opening = @Sendable () async throws -> Opened
+    typealias Opening = @Sendable () async throws -> OpenDatabase
 
     /// An open database, and the seal of its digests; nil if they are not encrypted.
-    struct Opened: Sendable {
+    struct OpenDatabase: Sendable {
         let database: any Database
         let seal: DigestSeal?
     }
 
     private let opening: Opening
     /// The opening that is under way or done.
-    private let database: Locked<Task<Opened, any Error>?>
+    private let database: Locked<Task<OpenDatabase, any Error>?>
     /// Opening a database waits for the disk, and for other processes that have it open.
     private static let threads = BlockingThreadPool(name: "carrel-licenses", count: 1)
 
     /// - Parameter database: a database with the tables of `migrations`; closed with the store.
     package init(_ database: any Database) {
-        let opened = Opened(database: database, seal: nil)
-        opening = { opened }
-        self.database = Locked(Task { opened })
+        let openDatabase = OpenDatabase(database: database, seal: nil)
+        opening = { openDatabase }
+        self.database = Locked(Task { openDatabase })
     }
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
@@ -66,7 +66,7 @@ public final class LCPStore: PassphraseStore {
     ///
     /// - Parameter path: the path of the database file.
     public convenience init(lookingInto path: String) {
-        self.init { Opened(database: ReadOnlySQLiteDatabase(path: path), seal: nil) }
+        self.init { OpenDatabase(database: ReadOnlySQLiteDatabase(path: path), seal: nil) }
     }
 
     /// Creates a store whose database is opened at first use.
@@ -80,14 +80,14 @@ public final class LCPStore: PassphraseStore {
     /// - Returns: a rights store that is closed with this store.
     /// - Throws: `lcp.store`.
     public func rights() async throws(LCPError) -> any UserRightsStore {
-        DatabaseUserRightsStore(migrated: try await opened().database)
+        DatabaseUserRightsStore(migrated: try await open().database)
     }
 
     /// Closes the database. Calls that come later throw `lcp.store`.
     public func close() async {
         // an unused database is not created for this
         guard let task = database.withLock({ $0 }) else { return }
-        if let opened = try? await task.value { await opened.database.close() }
+        if let openDatabase = try? await task.value { await openDatabase.database.close() }
     }
 
     /// Makes the folders that are missing on the way to a file, for this user alone.
@@ -99,7 +99,7 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    private func opened() async throws(LCPError) -> Opened {
+    private func open() async throws(LCPError) -> OpenDatabase {
         let task = database.withLock { task in
             let current = task ?? Task { [opening] in try await opening() }
             task = current
@@ -114,21 +114,23 @@ public final class LCPStore: PassphraseStore {
 
     /// The current seal: opened again if another process sealed the store meanwhile.
     private func current() async throws(LCPError) -> DigestSeal? {
-        let known = try await opened()
-        guard known.seal == nil, (try? await read({ try $0.row(Statement.storeKey) })) ?? nil != nil else { return known.seal }
+        let openDatabase = try await open()
+        guard openDatabase.seal == nil, (try? await read({ try $0.row(Statement.storeKey) })) ?? nil != nil else {
+            return openDatabase.seal
+        }
         database.withLock { $0 = nil }
-        let again = try await opened()
-        await known.database.close()
-        return again.seal
+        let newDatabase = try await open()
+        await openDatabase.database.close()
+        return newDatabase.seal
     }
 
-    static func open(_ path: String, _ vault: VaultOpening) async throws -> Opened {
+    static func open(_ path: String, _ vault: VaultOpening) async throws -> OpenDatabase {
         let database = try await threads.run {
             makeFolders(of: path)
             return try SQLiteDatabase(path: path, migrations: migrations)
         }
         do {
-            return Opened(database: database, seal: try await digestSeal(database, vault))
+            return OpenDatabase(database: database, seal: try await digestSeal(database, vault))
         } catch {
             await database.close()
             throw error
@@ -142,7 +144,7 @@ public final class LCPStore: PassphraseStore {
             [.integer(Int64(PassphraseOrder.limit))] + Self.key(license) + [SQLValue(license.user.id)]
         let seal = try await current()
         let rows = try await read { try $0.rows(Statement.passphrases, values) }
-        let known = try Self.checked { () throws(StoreError) in
+        let entries = try Self.mapErrors { () throws(StoreError) in
             try rows.map { row throws(StoreError) in
                 let digest = try row.blob(0)
                 return (
@@ -155,7 +157,7 @@ public final class LCPStore: PassphraseStore {
                 )
             }
         }
-        return PassphraseOrder.sorted(known.compactMap { entry in entry.key.map { ($0, entry.owner) } }, for: license)
+        return PassphraseOrder.sorted(entries.compactMap { entry in entry.key.map { ($0, entry.owner) } }, for: license)
     }
 
     public func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError) { try await add([key], of: owner) }
@@ -196,7 +198,7 @@ public final class LCPStore: PassphraseStore {
             try transaction.run(Statement.addDevice, [.text(new)])
             return try transaction.row(Statement.device)
         }
-        return try Self.checked { () throws(StoreError) in try row?.text(0) } ?? new
+        return try Self.mapErrors { () throws(StoreError) in try row?.text(0) } ?? new
     }
 
     /// Whether a server said that it took the registration of this device for a license.
@@ -224,7 +226,7 @@ public final class LCPStore: PassphraseStore {
 
     func revocationList(at url: String) async throws(LCPError) -> KeptList? {
         guard let row = try await read({ try $0.row(Statement.list, [.text(url)]) }) else { return nil }
-        return try Self.checked { () throws(StoreError) in
+        return try Self.mapErrors { () throws(StoreError) in
             KeptList(
                 list: try row.blobIfPresent(0).flatMap { try? RevocationList($0) },
                 checked: try row.instantIfPresent(1),
@@ -261,12 +263,12 @@ public final class LCPStore: PassphraseStore {
     func license(for document: LicenseDocument) async throws(LCPError) -> [UInt8]? {
         let key = Self.signedKey(document)
         let rows = try await read { try $0.rows(Statement.license, key) }
-        let kept = try Self.checked { () throws(StoreError) in try rows.map { row throws(StoreError) in try row.blob(0) } }
+        let documents = try Self.mapErrors { () throws(StoreError) in try rows.map { row throws(StoreError) in try row.blob(0) } }
         // a license stored by a version without signers may be newer than the signer's own
-        guard kept.count > 1, let own = try? LicenseDocument(kept[0]), let earlier = try? LicenseDocument(kept[1]),
+        guard documents.count > 1, let own = try? LicenseDocument(documents[0]), let earlier = try? LicenseDocument(documents[1]),
             earlier.lastChange > own.lastChange
-        else { return kept.first }
-        return kept[1]
+        else { return documents.first }
+        return documents[1]
     }
 
     /// Stores a license for a publication whose own cannot be replaced.
@@ -286,7 +288,7 @@ public final class LCPStore: PassphraseStore {
     func standing(of license: LicenseDocument) async throws(LCPError) -> CachedLicenseStatus? {
         let key = Self.signedKey(license)
         guard let row = try await read({ try $0.row(Statement.standing, key) }) else { return nil }
-        return try Self.checked { () throws(StoreError) in
+        return try Self.mapErrors { () throws(StoreError) in
             let (code, message) = (try row.textIfPresent(1), try row.textIfPresent(2))
             return CachedLicenseStatus(
                 newest: try row.instant(0),
@@ -306,7 +308,7 @@ public final class LCPStore: PassphraseStore {
     /// The licenses that were seen on this device, 10,000 at most.
     package func knownLicenses() async throws(LCPError) -> [KnownLicense] {
         let rows = try await read { try $0.rows(Statement.standings) }
-        return try Self.checked { () throws(StoreError) in
+        return try Self.mapErrors { () throws(StoreError) in
             try rows.map { row throws(StoreError) in
                 KnownLicense(id: try row.text(0), provider: try row.text(1), refusal: try row.textIfPresent(2))
             }
@@ -352,7 +354,7 @@ public final class LCPStore: PassphraseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await opened().database
+        let database = try await open().database
         do { return try await database.read(body) } catch { throw Self.failure(error) }
     }
 
@@ -360,11 +362,11 @@ public final class LCPStore: PassphraseStore {
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await opened().database
+        let database = try await open().database
         do { return try await database.write(body) } catch { throw Self.failure(error) }
     }
 
-    private static func checked<Value>(_ body: () throws(StoreError) -> Value) throws(LCPError) -> Value {
+    private static func mapErrors<Value>(_ body: () throws(StoreError) -> Value) throws(LCPError) -> Value {
         do throws(StoreError) { return try body() } catch { throw failure(error) }
     }
 

@@ -67,7 +67,7 @@ final class SegmentBody: GroupedBodySource, @unchecked Sendable {  // one connec
                 let isWhole = $0.count == stream.length
                 return isWhole
                     ? .grouped(length: $0.count, SegmentBody(stream, $0))
-                    : .pull(length: $0.count, SegmentBody(SegmentStream(again: stream), $0))
+                    : .pull(length: $0.count, SegmentBody(SegmentStream(restarting: stream), $0))
             },
             for: request,
             headers: ["Cache-Control": "private, max-age=86400"]

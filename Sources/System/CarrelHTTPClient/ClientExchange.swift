@@ -57,7 +57,7 @@ final class ClientExchange: Sendable {
             case .success:
                 guard var response = state.response else { return .failure(HTTPClientError(.head, "the response has no head")) }
                 response.body = state.buffer
-                response.bytesReceived = state.received
+                response.bytesReceived = state.receivedCount
                 return .success(response)
             }
         }

@@ -101,8 +101,8 @@ public final class HTTPClient: Sendable {
         var request = request
         let mayFollow = request.maxRedirects > 0
         while true {
-            let (response, made) = try await make(request)
-            guard mayFollow, Redirect.leads(response.status, response.headers) else { return made }
+            let (response, result) = try await make(request)
+            guard mayFollow, Redirect.leads(response.status, response.headers) else { return result }
             guard request.maxRedirects > 0 else { throw HTTPClientError(.redirect, "there are too many redirects") }
             request = try Redirect.next(request, after: response)
             request.timeouts.total = ContinuousClock.now.duration(to: deadline)

@@ -5,7 +5,7 @@ import CarrelHTTP
 
 extension HTTPClientError {
     /// The error of the caller for a result of libcurl.
-    init(_ result: CURLcode, _ easy: EasyHandle, _ request: ClientRequest, _ started: ContinuousClock.Instant) {
+    init(_ result: CURLcode, _ easy: EasyHandle, _ request: ClientRequest, _ startTime: ContinuousClock.Instant) {
         switch result {
         case CURLE_URL_MALFORMAT:
             self.init(.url, "the URL is not an absolute http or https URL")
@@ -14,7 +14,7 @@ extension HTTPClientError {
         case CURLE_COULDNT_CONNECT:
             self.init(.refused, "no connection could be made to \(Self.place(of: request))")
         case CURLE_OPERATION_TIMEDOUT:
-            self.init(.timeout, Self.timeoutText(easy, request, started))
+            self.init(.timeout, Self.timeoutText(easy, request, startTime))
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             // libcurl's words name the host and the reason, no more
@@ -47,9 +47,9 @@ extension HTTPClientError {
     private static func timeoutText(
         _ easy: EasyHandle,
         _ request: ClientRequest,
-        _ started: ContinuousClock.Instant
+        _ startTime: ContinuousClock.Instant
     ) -> String {
-        if started.duration(to: .now) >= request.timeouts.total { return "no whole response within \(request.timeouts.total)" }
+        if startTime.duration(to: .now) >= request.timeouts.total { return "no whole response within \(request.timeouts.total)" }
         if easy.size(CURLINFO_PRETRANSFER_TIME_T) == 0 { return "no connection within \(request.timeouts.connect)" }
         return "no progress within \(request.timeouts.stall)"
     }

@@ -7,14 +7,14 @@ import CarrelThreads
 /// A client and its streams share it. The last of them closes the loop, which ends every transfer.
 final class LazyLoop: Sendable {
     private let configuration: HTTPClientConfiguration
-    private let started = Locked<CurlLoop?>(nil)
+    private let loop = Locked<CurlLoop?>(nil)
 
     init(_ configuration: HTTPClientConfiguration) {
         self.configuration = configuration
     }
 
     deinit {
-        started.withLock { $0?.close() }
+        loop.withLock { $0?.close() }
     }
 
     /// Returns the loop, started if it is not running yet.
@@ -22,15 +22,15 @@ final class LazyLoop: Sendable {
     /// - Throws: `client.failed` when the system has no memory or no thread for it.
     func start() throws(HTTPClientError) -> CurlLoop {
         let configuration = configuration
-        return try started.withLock { started throws(HTTPClientError) in
-            if let started { return started }
-            let loop = try CurlLoop(
+        return try loop.withLock { loop throws(HTTPClientError) in
+            if let loop { return loop }
+            let newLoop = try CurlLoop(
                 maxConnectionsPerHost: configuration.maxConnectionsPerHost,
                 maxConnections: configuration.maxConnections,
                 threads: configuration.threads
             )
-            started = loop
-            return loop
+            loop = newLoop
+            return newLoop
         }
     }
 }

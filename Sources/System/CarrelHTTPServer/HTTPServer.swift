@@ -69,7 +69,7 @@ package final class HTTPServer: Sendable {
         var plain: [Worker] = []
         var secure: [Worker] = []
         var sites: [ClientCertificateSite] = []
-        var asking: [[Worker]] = []
+        var siteWorkers: [[Worker]] = []
         do throws(HTTPServerError) {
             if sockets.contains(where: { !$0.isTLS }) {
                 for _ in 0..<count { plain.append(try Worker(core, configuration, certificate: nil)) }
@@ -84,12 +84,12 @@ package final class HTTPServer: Sendable {
             for listener in configuration.clientCertificateListeners {
                 let site = try ClientCertificateSite(listener)
                 sites.append(site)
-                asking.append([])
+                siteWorkers.append([])
                 // The daemons require a certificate, but every connection uses the site's instead.
                 let certificate = TLSCertificate(listener.identity)
                 for _ in 0..<count {
                     let worker = try Worker(core, configuration, certificate: certificate, site: site)
-                    asking[asking.count - 1].append(worker)
+                    siteWorkers[siteWorkers.count - 1].append(worker)
                 }
             }
             let acceptor = try Acceptor(sockets)
@@ -99,7 +99,7 @@ package final class HTTPServer: Sendable {
                 configuration.exchangeDeadline,
             ]
             let interval = min(1000, max(10, (deadlines.map(\.milliseconds).min() ?? 4000) / 4))
-            let cut = core.metrics.cut
+            let cutConnections = core.metrics.cutConnections
             try core.watch.start(
                 interval: interval,
                 stalledWriter: configuration.stalledWriter.milliseconds,
@@ -107,14 +107,14 @@ package final class HTTPServer: Sendable {
                 readRate: Int64(configuration.minimumReadRate),
                 configuration.threads
             ) {
-                cut.add(UInt64($0))
+                cutConnections.add(UInt64($0))
             }
             try core.closing.start(configuration.threads)
-            try acceptor.start(configuration.threads, ConnectionDispatcher(core, plain, secure, asking).take)
-            let workers = plain + secure + asking.joined()
+            try acceptor.start(configuration.threads, ConnectionDispatcher(core, plain, secure, siteWorkers).take)
+            let workers = plain + secure + siteWorkers.joined()
             running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: workers, sites: sites) }
         } catch {
-            for worker in plain + secure + asking.joined() { worker.stop() }
+            for worker in plain + secure + siteWorkers.joined() { worker.stop() }
             core.watch.stop()
             core.closing.stop()
             throw error
@@ -173,12 +173,12 @@ private final class ConnectionDispatcher: Sendable {
     private let plain: [Worker]
     private let secure: [Worker]
     /// The workers of each listener that requests a client certificate.
-    private let asking: [[Worker]]
+    private let siteWorkers: [[Worker]]
     private let turn = Atomic(0)
 
-    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], _ asking: [[Worker]]) {
+    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], _ siteWorkers: [[Worker]]) {
         self.core = core
-        self.asking = asking
+        self.siteWorkers = siteWorkers
         self.plain = plain
         self.secure = secure
     }
@@ -186,14 +186,14 @@ private final class ConnectionDispatcher: Sendable {
     func take(_ descriptor: Int32, from socket: ListeningSocket) {
         guard admits(descriptor, from: socket) else {
             close(descriptor)
-            core.metrics.refused.add(1)
+            core.metrics.refusedConnections.add(1)
             return
         }
-        let workers = socket.site.map { asking[$0] } ?? (socket.isTLS ? secure : plain)
+        let workers = socket.site.map { siteWorkers[$0] } ?? (socket.isTLS ? secure : plain)
         let worker = workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count]
         guard worker.add(descriptor) else {
             core.connections.remove(descriptor)
-            core.metrics.refused.add(1)
+            core.metrics.refusedConnections.add(1)
             return
         }
     }

@@ -17,7 +17,7 @@ final class OwnProcesses: Sendable {
 
     /// Whether a peer is this process or descends from it.
     func include(_ peer: LoopbackPeer) async -> Bool {
-        if let known = verdicts.withLock({ $0[peer.cookie] }) { return known }
+        if let verdict = verdicts.withLock({ $0[peer.cookie] }) { return verdict }
         let pool = thread.withLock { thread in
             let pool = thread ?? BlockingThreadPool(name: "loopback-peers", count: 1)
             thread = pool

@@ -33,7 +33,7 @@ package final class SessionServer: Sendable {
     }
 
     private struct State {
-        var place: Place?
+        var endpoint: Endpoint?
         var sessions: Set<ObjectIdentifier> = []
         /// The entries by the token's digest.
         var entries: [[UInt8]: Entry] = [:]
@@ -41,7 +41,7 @@ package final class SessionServer: Sendable {
         var running: [String: (session: LoopbackSession, peer: Peer)] = [:]
     }
 
-    private struct Place: Sendable {
+    private struct Endpoint: Sendable {
         let address: IPAddress
         let port: UInt16
         /// Values of `Host`, in lower case.
@@ -113,11 +113,13 @@ package final class SessionServer: Sendable {
         var settings = ServerConfiguration()
         settings.listeners = [.tcp(address: "127.0.0.1", port: configuration.port)]
         settings.maximumConnections = configuration.connectionLimit
-        let made = HTTPServer(configuration: settings, router: router()) { [self] in end($0.id) }
-        let bound = try made.start()
-        for case .tcp(let address, let port, _) in bound { state.withLock { $0.place = Place(address: address, port: port) } }
-        server.withLock { $0 = made }
-        return bound[0].description
+        let httpServer = HTTPServer(configuration: settings, router: router()) { [self] in end($0.id) }
+        let addresses = try httpServer.start()
+        for case .tcp(let address, let port, _) in addresses {
+            state.withLock { $0.endpoint = Endpoint(address: address, port: port) }
+        }
+        server.withLock { $0 = httpServer }
+        return addresses[0].description
     }
 
     /// Stops listening and closes running requests after a short grace period.
@@ -170,17 +172,17 @@ package final class SessionServer: Sendable {
     /// Checks everything about a request but its process.
     private func admit(_ request: HTTPRequest) throws(HTTPError) -> Admitted {
         let refusals = configuration.refusals
-        guard let place = state.withLock({ $0.place }), place.hosts.contains(request.authority.lowercased()) else {
+        guard let endpoint = state.withLock({ $0.endpoint }), endpoint.hosts.contains(request.authority.lowercased()) else {
             throw refusals.otherHost
         }
-        let found: LoopbackPeer?
+        let peer: LoopbackPeer?
         do throws(SocketDiagnosis.Unavailable) {
-            found = try diagnosis.peer(request.peer, connectedTo: place.address, port: place.port)
+            peer = try diagnosis.peer(request.peer, connectedTo: endpoint.address, port: endpoint.port)
         } catch {
             configuration.lookupFailed(error.number)
             throw refusals.unknownUser
         }
-        guard let peer = found, peer.user == user else { throw refusals.otherUser }
+        guard let peer, peer.user == user else { throw refusals.otherUser }
         let kind = request.path.segments[0]
         if let action = configuration.open[kind] {
             let inner = SessionRequest(http: request, kind: kind, path: Array(request.path.segments.dropFirst()))
@@ -200,9 +202,9 @@ package final class SessionServer: Sendable {
         return (entry, 2)
     }
 
-    private func entry(of token: String, _ kind: String, _ place: LoopbackSession.TokenPlace) -> Entry? {
+    private func entry(of token: String, _ kind: String, _ tokenPlace: LoopbackSession.TokenPlace) -> Entry? {
         guard let entry = state.withLock({ $0.entries[SessionToken.digest(token)] }), entry.area.token.matches(token),
-            entry.area.tokenPlace == place, entry.area.kinds.contains(kind)
+            entry.area.tokenPlace == tokenPlace, entry.area.kinds.contains(kind)
         else { return nil }
         return entry
     }

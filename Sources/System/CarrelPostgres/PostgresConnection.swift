@@ -64,16 +64,16 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             throw StoreError(.unavailable, "the address of the database is malformed")
         }
         unsafe PQconninfoFree(parts)
-        let opened = unsafe Self.withSettings(address, connectLimit) { unsafe PQconnectdbParams($0, $1, 1) }
-        guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
-        guard unsafe PQstatus(opened) == CONNECTION_OK else {
-            let reason = unsafe String(cString: PQerrorMessage(opened)).split(separator: "\n").first ?? "no reason given"
-            unsafe PQfinish(opened)
+        let connection = unsafe Self.withSettings(address, connectLimit) { unsafe PQconnectdbParams($0, $1, 1) }
+        guard let connection = unsafe connection else { throw StoreError(.unavailable, "no memory for a database connection") }
+        guard unsafe PQstatus(connection) == CONNECTION_OK else {
+            let reason = unsafe String(cString: PQerrorMessage(connection)).split(separator: "\n").first ?? "no reason given"
+            unsafe PQfinish(connection)
             throw StoreError(.unavailable, "the database cannot be reached: \(reason)")
         }
-        unsafe PQsetNoticeProcessor(opened, ignoreNotice, nil)
-        unsafe PQsetnonblocking(opened, 1)
-        unsafe handle = opened
+        unsafe PQsetNoticeProcessor(connection, ignoreNotice, nil)
+        unsafe PQsetnonblocking(connection, 1)
+        unsafe handle = connection
         try prepareSession()
     }
 
@@ -241,7 +241,9 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         // One that `body` ended with an error stays open until the transaction ends, and so keeps its name.
         cursors += 1
         let name = "each\(cursors)"
-        let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        let parameters = try failTransactionOnError { () throws(StoreError) in
+            try PostgresParameters(values, types: statement.parameters)
+        }
         _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(text)", parameters, prepared: false)
         while true {
             let part = try execute("FETCH 256 FROM \(name)", PostgresParameters([], types: []), prepared: false)
@@ -267,7 +269,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             statements[identity] = statement
             return statement
         }
-        return try doomed { () throws(StoreError) in
+        return try failTransactionOnError { () throws(StoreError) in
             if statements.count >= statementLimit, let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) {
                 statements[oldest.key] = nil
                 try execute("DEALLOCATE \(oldest.value.name)")
@@ -295,14 +297,16 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     }
 
     private func send(_ statement: Prepared, _ values: [SQLValue]) throws(StoreError) -> PostgresResult {
-        let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        let parameters = try failTransactionOnError { () throws(StoreError) in
+            try PostgresParameters(values, types: statement.parameters)
+        }
         return try execute(statement.name, parameters, prepared: true)
     }
 
     /// Runs a prepared statement by its name, or a text.
     private func execute(_ text: String, _ parameters: PostgresParameters, prepared: Bool) throws(StoreError) -> PostgresResult {
-        let count = parameters.places.count
-        let lengths = parameters.places.map { Int32($0?.count ?? 0) }
+        let count = parameters.ranges.count
+        let lengths = parameters.ranges.map { Int32($0?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: count)
         let begin = pendingBegin
         pendingBegin = nil
@@ -310,13 +314,13 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             // An empty value still needs an address: a parameter without one is null.
             let empty: StaticString = ""
             let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start).assumingMemoryBound(to: CChar.self)
-            let values = unsafe parameters.places.map { place in unsafe place.map { unsafe start + $0.lowerBound } }
+            let values = unsafe parameters.ranges.map { range in unsafe range.map { unsafe start + $0.lowerBound } }
             let send = { [self] in
                 prepared
                     ? unsafe PQsendQueryPrepared(handle, text, Int32(count), values, lengths, formats, 1)
                     : unsafe PQsendQueryParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
             }
-            if let begin { return unsafe pipelined(after: begin, send) }
+            if let begin { return unsafe sendPipelined(after: begin, send) }
             return unsafe lastAnswer(send())
         }
         let result = unsafe PostgresResult(adopting: answer)
@@ -326,7 +330,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     /// Sends `begin` and the statement that `send` sends in one write, and returns the response to the statement, or to `begin`
     /// if that failed.
-    private func pipelined(after begin: StaticString, _ send: () -> Int32) -> OpaquePointer? {
+    private func sendPipelined(after begin: StaticString, _ send: () -> Int32) -> OpaquePointer? {
         unsafe PQenterPipelineMode(handle)
         let start = unsafe UnsafeRawPointer(begin.utf8Start).assumingMemoryBound(to: CChar.self)
         let isSent =
@@ -378,12 +382,16 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private func nextResult() -> OpaquePointer? {
         var began: ContinuousClock.Instant?
         while unsafe !isAbandoned && PQisBusy(handle) == 1 {
-            let rest = unsafe PQflush(handle)
-            if rest < 0 { break }  // the library reports the error
-            var place = unsafe pollfd(fd: PQsocket(handle), events: Int16(rest > 0 ? POLLIN | POLLOUT : POLLIN), revents: 0)
+            let pendingCount = unsafe PQflush(handle)
+            if pendingCount < 0 { break }  // the library reports the error
+            var request = unsafe pollfd(
+                fd: PQsocket(handle),
+                events: Int16(pendingCount > 0 ? POLLIN | POLLOUT : POLLIN),
+                revents: 0
+            )
             let start = began ?? .now
             began = start
-            let count = unsafe poll(&place, 1, Self.tick)
+            let count = unsafe poll(&request, 1, Self.tick)
             if count > 0, unsafe PQconsumeInput(handle) == 0 { break }
             if count == 0, isInVain(.now - start) { abandon() }
         }
@@ -403,7 +411,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     }
 
     /// Runs `body`; its errors doom the transaction.
-    private func doomed<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    private func failTransactionOnError<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) {
             return try body()
         } catch {

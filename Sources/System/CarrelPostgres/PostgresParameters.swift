@@ -8,7 +8,7 @@ struct PostgresParameters {
     /// All values' bytes.
     private(set) var bytes: [UInt8] = []
     /// The range of each value in `bytes`; nil for `null`.
-    private(set) var places: [Range<Int>?] = []
+    private(set) var ranges: [Range<Int>?] = []
 
     /// - Parameters:
     ///   - values: the values of `$1`, `$2`, ….
@@ -18,14 +18,14 @@ struct PostgresParameters {
         guard values.count == types.count else {
             throw StoreError(.statement, "a statement with \(types.count) parameters was given \(values.count) values")
         }
-        places.reserveCapacity(values.count)
+        ranges.reserveCapacity(values.count)
         for (index, value) in values.enumerated() {
             let start = bytes.count
             if value == .null {
-                places.append(nil)
+                ranges.append(nil)
             } else {
                 try append(value, as: types[index], index: index)
-                places.append(start..<bytes.count)
+                ranges.append(start..<bytes.count)
             }
         }
     }

@@ -34,7 +34,7 @@ final class PostgresPool: Sendable {
         while true {
             let (idle, isClosed) = state.withLock { ($0.idle.popLast(), $0.isClosed) }
             if isClosed { throw StoreError(.closed, "the database is closed") }
-            if let away = pulse.away { throw away }
+            if let outage = pulse.outage { throw outage }
             if let idle { return idle }
             do throws(StoreError) {
                 return try PostgresConnection(address, isServerAway: pulse.isServerAway)

@@ -46,12 +46,12 @@ final class PostgresPulse: Sendable {
     }
 
     /// The reason why the server is unreachable; nil while it responds, as far as known.
-    var away: StoreError? { state.withLock { $0.finding.isAway ? $0.finding.trouble : nil } }
+    var outage: StoreError? { state.withLock { $0.finding.isAway ? $0.finding.trouble : nil } }
 
     /// Whether the server does not answer, as far as is known; starts a new look.
     @Sendable func isServerAway() -> Bool {
         lookSoon()
-        return away != nil
+        return outage != nil
     }
 
     /// Looks, unless a look is under way; does not wait for it.
@@ -66,7 +66,7 @@ final class PostgresPulse: Sendable {
 
     /// Checks the database and returns its problem; nil if it responds and accepts writes.
     func look() async -> StoreError? {
-        if let away { return away }  // looked for all the time
+        if let outage { return outage }  // looked for all the time
         return await withCheckedContinuation { continuation in
             let isClosed = state.withLock { state in
                 if !state.isClosed { state.waiting.append(continuation) }
@@ -111,9 +111,9 @@ final class PostgresPulse: Sendable {
 
     private func find() -> Finding {
         // A session that is older than the last change of the server's settings does not know it: a refusal is looked at twice.
-        if let known = state.withLock({ $0.connection.take() }) {
-            if let finding = ask(known), finding.trouble == nil { return finding }
-            if known.isAbandoned { return Self.silence }
+        if let connection = state.withLock({ $0.connection.take() }) {
+            if let finding = ask(connection), finding.trouble == nil { return finding }
+            if connection.isAbandoned { return Self.silence }
         }
         guard PostgresConnection.isAnswering(address) else { return Self.silence }
         do throws(StoreError) {

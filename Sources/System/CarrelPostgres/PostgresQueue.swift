@@ -28,14 +28,14 @@ final class PostgresQueue: Sendable {
 
     /// Runs `work` on one of the threads; throws `store.busy` when too much waits.
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
-        try await counted {
+        try await runCounted {
             try await StoreError.refusing("too many transactions wait") { try await threads.run(Self.timely(work)) }
         }
     }
 
     /// Runs `work` on dedicated threads, unless the task is cancelled before; throws `store.busy` when too much waits.
     func search<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
-        try await counted {
+        try await runCounted {
             try await StoreError.refusing("too many searches wait") {
                 try await searches.runUnlessCancelled(Self.timely(work))
             }
@@ -44,14 +44,14 @@ final class PostgresQueue: Sendable {
 
     /// The work, unless it waits too long for its thread.
     private static func timely<T>(_ work: @escaping @Sendable () throws -> T) -> @Sendable () throws -> T {
-        let asked = ContinuousClock.now
+        let start = ContinuousClock.now
         return {
-            guard .now - asked < patience else { throw StoreError(.busy, "no connection to the database was free in time") }
+            guard .now - start < patience else { throw StoreError(.busy, "no connection to the database was free in time") }
             return try work()
         }
     }
 
-    private func counted<T>(_ body: () async throws -> T) async throws -> T {
+    private func runCounted<T>(_ body: () async throws -> T) async throws -> T {
         let refusal: StoreError? = state.withLock { state in
             if state.isClosed { return StoreError(.closed, "the database is closed") }
             state.count += 1

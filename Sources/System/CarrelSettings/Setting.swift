@@ -29,7 +29,7 @@ package struct Setting<Root>: Sendable {
     /// Stores the written texts, one per value.
     let read: @Sendable (inout Root, [String]) throws(InvalidValue) -> Void
     /// The values as they would be written; nil if there is none.
-    let written: @Sendable (Root) -> [String]?
+    let texts: @Sendable (Root) -> [String]?
 
     /// A setting with one value.
     ///
@@ -60,7 +60,7 @@ package struct Setting<Root>: Sendable {
             isList: false,
             help,
             read: { (root, texts) throws(InvalidValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
-            written: { [$0[keyPath: path].written] }
+            texts: { [$0[keyPath: path].written] }
         )
     }
 
@@ -84,7 +84,7 @@ package struct Setting<Root>: Sendable {
             isList: false,
             help,
             read: { (root, texts) throws(InvalidValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
-            written: { $0[keyPath: path].map { [$0.written] } }
+            texts: { $0[keyPath: path].map { [$0.written] } }
         )
     }
 
@@ -112,7 +112,7 @@ package struct Setting<Root>: Sendable {
                 for text in texts { values.append(try Setting.read(text, allowed)) }
                 root[keyPath: path] = values
             },
-            written: { $0[keyPath: path].map(\.written) }
+            texts: { $0[keyPath: path].map(\.written) }
         )
     }
 
@@ -126,7 +126,7 @@ package struct Setting<Root>: Sendable {
         isList: Bool,
         _ help: String,
         read: @escaping @Sendable (inout Root, [String]) throws(InvalidValue) -> Void,
-        written: @escaping @Sendable (Root) -> [String]?
+        texts: @escaping @Sendable (Root) -> [String]?
     ) {
         self.name = name
         self.help = help
@@ -138,7 +138,7 @@ package struct Setting<Root>: Sendable {
         self.flags = isSecret ? [] : ["--\(name.map { $0 == "." ? "-" : "\($0)" }.joined())"] + flags
         isSwitch = type == Bool.self && !isList
         self.read = read
-        self.written = written
+        self.texts = texts
     }
 
     private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(InvalidValue) -> Value {

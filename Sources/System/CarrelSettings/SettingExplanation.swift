@@ -21,10 +21,10 @@ package struct SettingExplanation: Sendable, Equatable {
 
     init<Root>(_ setting: Setting<Root>, _ values: Root, _ defaults: Root, _ origin: SettingOrigin) {
         name = setting.name
-        value = setting.isSecret ? nil : setting.written(values)?.joined(separator: ", ")
+        value = setting.isSecret ? nil : setting.texts(values)?.joined(separator: ", ")
         isSecret = setting.isSecret
         self.origin = origin
-        builtIn = setting.isSecret ? nil : setting.written(defaults)?.joined(separator: ", ")
+        builtIn = setting.isSecret ? nil : setting.texts(defaults)?.joined(separator: ", ")
         help = setting.help
         environmentName = setting.environmentName
         flags = setting.flags

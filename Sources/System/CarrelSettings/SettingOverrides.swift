@@ -44,7 +44,7 @@ extension Parameter {
             about.isRepeated = setting.isList
             about.allowed = setting.allowed
             if !setting.choices.isEmpty, !setting.isSwitch { about.completion = .words(setting.choices) }
-            let written = setting.written(defaults)?.joined(separator: ", ")
+            let defaultText = setting.texts(defaults)?.joined(separator: ", ")
             return Parameter(
                 description: about,
                 apply: { (root, text) throws(InvalidValue) in
@@ -52,7 +52,7 @@ extension Parameter {
                     try setting.read(&scratch, [text])
                     root[keyPath: path].set(setting.name, text)
                 },
-                current: { _ in written }
+                current: { _ in defaultText }
             )
         }
     }

@@ -37,48 +37,48 @@ enum SettingsLine {
 
     /// Parses a single value of a setting.
     static func value(_ text: String) throws(BadLine) -> String {
-        var rest = text[...]
-        if rest.first == "\"" {
-            let value = try quoted(&rest)
-            try expectEnd(rest)
+        var remainder = text[...]
+        if remainder.first == "\"" {
+            let value = try takeQuoted(&remainder)
+            try expectEnd(remainder)
             return value
         }
-        let value = bare(&rest, upToComma: false)
+        let value = takeBare(&remainder, upToComma: false)
         if value.isEmpty { throw BadLine("there is no value", hint: "write \"\" for an empty one") }
         return value
     }
 
     /// The values of a setting that holds several; `""` alone means none.
     static func values(_ text: String) throws(BadLine) -> [String] {
-        var rest = text[...]
+        var remainder = text[...]
         var values: [String] = []
         var isQuotedEmpty = false
         while true {
-            rest = trim(rest)
-            if rest.first == "\"" {
-                let value = try quoted(&rest)
+            remainder = trim(remainder)
+            if remainder.first == "\"" {
+                let value = try takeQuoted(&remainder)
                 isQuotedEmpty = value.isEmpty
                 values.append(value)
-                rest = trim(rest)
-                if rest.first != "," { try expectEnd(rest) }
+                remainder = trim(remainder)
+                if remainder.first != "," { try expectEnd(remainder) }
             } else {
-                let value = bare(&rest, upToComma: true)
+                let value = takeBare(&remainder, upToComma: true)
                 if value.isEmpty { throw BadLine(values.isEmpty ? "there is no value" : "a value is missing beside a comma") }
                 values.append(value)
             }
-            guard rest.first == "," else { return values.count == 1 && isQuotedEmpty ? [] : values }
-            rest.removeFirst()
+            guard remainder.first == "," else { return values.count == 1 && isQuotedEmpty ? [] : values }
+            remainder.removeFirst()
         }
     }
 
-    private static func quoted(_ rest: inout Substring) throws(BadLine) -> String {
+    private static func takeQuoted(_ remainder: inout Substring) throws(BadLine) -> String {
         var value = ""
-        rest.removeFirst()
-        while let character = rest.popFirst() {
+        remainder.removeFirst()
+        while let character = remainder.popFirst() {
             switch character {
             case "\"": return value
             case "\\":
-                switch rest.popFirst() {
+                switch remainder.popFirst() {
                 case "\"": value.append("\"")
                 case "\\": value.append("\\")
                 case "n": value.append("\n")
@@ -96,22 +96,22 @@ enum SettingsLine {
     }
 
     /// Up to a comment or the end.
-    private static func bare(_ rest: inout Substring, upToComma: Bool) -> String {
+    private static func takeBare(_ remainder: inout Substring, upToComma: Bool) -> String {
         var afterBlank = true
-        var end = rest.startIndex
-        while end < rest.endIndex {
-            let character = rest[end]
+        var end = remainder.startIndex
+        while end < remainder.endIndex {
+            let character = remainder[end]
             if character == "#" && afterBlank || upToComma && character == "," { break }
             afterBlank = character == " " || character == "\t"
-            end = rest.index(after: end)
+            end = remainder.index(after: end)
         }
-        defer { rest = rest[end...].first == "#" ? rest[rest.endIndex...] : rest[end...] }
-        return String(trim(rest[..<end]))
+        defer { remainder = remainder[end...].first == "#" ? remainder[remainder.endIndex...] : remainder[end...] }
+        return String(trim(remainder[..<end]))
     }
 
-    private static func expectEnd(_ rest: Substring) throws(BadLine) {
-        let rest = trim(rest)
-        guard rest.isEmpty || rest.first == "#" else { throw BadLine("text follows a closing quote") }
+    private static func expectEnd(_ remainder: Substring) throws(BadLine) {
+        let remainder = trim(remainder)
+        guard remainder.isEmpty || remainder.first == "#" else { throw BadLine("text follows a closing quote") }
     }
 
     private static func trim(_ text: Substring) -> Substring {

@@ -51,7 +51,7 @@ struct SettingsReader<Table: SettingsTable> {
                 problems.append(.init(code: .unknown, origin: origin, message: "no setting has this variable", hint: hint))
                 continue
             }
-            apply(setting, setting.isList ? parted(text) : [text], origin)
+            apply(setting, setting.isList ? splitList(text) : [text], origin)
         }
     }
 
@@ -67,11 +67,11 @@ struct SettingsReader<Table: SettingsTable> {
     mutating func take(_ overrides: SettingOverrides<Table>) {
         for setting in settings {
             guard let (texts, flag) = overrides.texts[setting.name] else { continue }
-            apply(setting, setting.isList ? texts.flatMap(parted) : texts, .flag(flag))
+            apply(setting, setting.isList ? texts.flatMap(splitList) : texts, .flag(flag))
         }
     }
 
-    private func parted(_ text: String) -> [String] {
+    private func splitList(_ text: String) -> [String] {
         text.split(separator: ",").map { part in
             var part = part.drop { $0 == " " }
             while part.last == " " { part.removeLast() }

@@ -22,13 +22,13 @@ extension SettingsTable {
             let facts = [setting.choices.isEmpty ? nil : "one of \(setting.choices.joined(separator: ", "))", setting.allowed]
                 .compactMap(\.self)
             lines.append("# \(setting.help)\(facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))")")
-            let values = setting.isSecret ? nil : setting.written(defaults)
-            lines.append("# \(setting.name) = \(values.map { written($0, setting.isList) } ?? "<\(setting.valueName)>")")
+            let values = setting.isSecret ? nil : setting.texts(defaults)
+            lines.append("# \(setting.name) = \(values.map { format($0, setting.isList) } ?? "<\(setting.valueName)>")")
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func written(_ values: [String], _ isList: Bool) -> String {
+    private static func format(_ values: [String], _ isList: Bool) -> String {
         if values.isEmpty { return "\"\"" }
         return values.map { value in
             let needsQuotes =

@@ -83,7 +83,7 @@ package struct Row: Sendable, Equatable {
         isNull(index) ? nil : try instant(index)
     }
 
-    private func mismatch(_ index: Int, _ wanted: String) -> StoreError {
-        StoreError(.type, "column \(index) is \(self[index].typeName), not \(wanted)")
+    private func mismatch(_ index: Int, _ expected: String) -> StoreError {
+        StoreError(.type, "column \(index) is \(self[index].typeName), not \(expected)")
     }
 }

@@ -36,13 +36,13 @@ package struct ConfinedProgram: Sendable {
         self.name = name
     }
 
-    private var places: [String] {
+    private var candidates: [String] {
         name.contains("/") ? [name] : Self.path.split(separator: ":").map { "\($0)/\(name)" }
     }
 
     /// The program's path; nil if it is not installed.
-    private var place: String? {
-        places.first { unsafe access($0, X_OK) == 0 }
+    private var executable: String? {
+        candidates.first { unsafe access($0, X_OK) == 0 }
     }
 
     /// Runs the program and passes on what it prints.
@@ -60,7 +60,7 @@ package struct ConfinedProgram: Sendable {
         _ body: (RawSpan) throws -> Void
     ) throws {
         var ends: [Int32] = [-1, -1]
-        guard unsafe clinux_pipe(&ends) == 0 else { throw Self.failed(errno) }
+        guard unsafe clinux_pipe(&ends) == 0 else { throw Self.failure(errno) }
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         let complaints = clinux_memory_file()
         defer {
@@ -71,7 +71,7 @@ package struct ConfinedProgram: Sendable {
         var pid: Int32 = 0
         let status = spawn(&pid, arguments, [null, ends[1], complaints], reading: source)
         close(ends[1])
-        guard status == 0 else { throw Self.failed(status) }
+        guard status == 0 else { throw Self.failure(status) }
         do {
             let deadline = ContinuousClock.now + limit
             guard try drain(ends[0], until: deadline, body), clinux_ends_within(pid, Self.milliseconds(until: deadline)) == 1
@@ -86,10 +86,10 @@ package struct ConfinedProgram: Sendable {
     }
 
     private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32], reading source: Int32) -> Int32 {
-        guard let program = place else { return ENOENT }
+        guard let program = executable else { return ENOENT }
         let words = unsafe Self.list([program] + arguments)
         let environment = unsafe Self.list(["PATH=\(Self.path)", "LC_ALL=C"])
-        let readable = unsafe Self.list(Self.system + places)
+        let readable = unsafe Self.list(Self.system + candidates)
         defer { unsafe (words + environment + readable).forEach { unsafe free($0) } }
         return unsafe clinux_spawn_confined(&pid, words, environment, standard, readable, source, Self.limits)
     }
@@ -111,27 +111,27 @@ package struct ConfinedProgram: Sendable {
     ) throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 256 << 10)
         while true {
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let ready = unsafe poll(&waiting, 1, Self.milliseconds(until: deadline))
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&request, 1, Self.milliseconds(until: deadline))
             if ready == 0 {
                 if ContinuousClock.now >= deadline { return false }
                 continue
             }
             if ready < 0 {
                 if errno == EINTR { continue }
-                throw Self.failed(errno)
+                throw Self.failure(errno)
             }
-            let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            if got == 0 { return true }
-            guard got > 0 else {
+            let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return true }
+            guard count > 0 else {
                 if errno == EINTR { continue }
-                throw Self.failed(errno)
+                throw Self.failure(errno)
             }
-            try body(bytes.rawSpan.extracting(0..<got))
+            try body(bytes.rawSpan.extracting(0..<count))
         }
     }
 
-    private static func failed(_ number: Int32) -> TranscodingError {
+    private static func failure(_ number: Int32) -> TranscodingError {
         switch number {
         case EOPNOTSUPP: TranscodingError(.notConfined, "ffmpeg runs only where it can be confined")
         case ENOENT: TranscodingError(.notInstalled, "ffmpeg is not installed")
@@ -143,8 +143,8 @@ package struct ConfinedProgram: Sendable {
     private static func refusal(_ exit: Int32, _ complaints: Int32) -> TranscodingError {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let start = max(0, lseek(complaints, 0, SEEK_END) - 4096)
-        let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }
-        let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }
+        let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
         return TranscodingError(.refused, lines.last.map { String($0) } ?? "it ended with \(exit)")
     }
 }

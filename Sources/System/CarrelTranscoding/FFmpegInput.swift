@@ -29,7 +29,7 @@ package final class FFmpegInput {
     /// - Parameter path: a regular file.
     /// - Throws: `failed` if it cannot be read.
     package init(_ path: String) throws(TranscodingError) {
-        descriptor = try Self.opened(path)
+        descriptor = try Self.openInput(path)
         paths = [Self.resolved(path)]
         offsets = []
     }
@@ -40,13 +40,13 @@ package final class FFmpegInput {
     ///   - folder: their folder, which contains only files that ffmpeg may read.
     /// - Throws: `failed` if it cannot be read.
     package init(_ names: [String], offsets: [UInt64], in folder: String) throws(TranscodingError) {
-        descriptor = try Self.opened(folder)
+        descriptor = try Self.openInput(folder)
         let folder = Self.resolved(folder)
         paths = names.map { "\(folder)/\($0)" }
         self.offsets = offsets
     }
 
-    private static func opened(_ path: String) throws(TranscodingError) -> Int32 {
+    private static func openInput(_ path: String) throws(TranscodingError) -> Int32 {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw TranscodingError(.failed, "\(path) cannot be read: \(systemReason())") }
         return descriptor
@@ -70,10 +70,15 @@ package final class FFmpegInput {
         }
         // several files share one clock, but ffmpeg shifts each file's times to 0 by default
         let clock = paths.count > 1 ? ["-copyts"] : []
-        try confined("ffmpeg", ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output, within: limit, body)
+        try runConfined(
+            "ffmpeg",
+            ["-nostdin", "-hide_banner", "-loglevel", "error"] + clock + inputs + output,
+            within: limit,
+            body
+        )
     }
 
-    private func confined(
+    private func runConfined(
         _ program: String,
         _ arguments: [String],
         within limit: Duration,
@@ -111,7 +116,7 @@ package final class FFmpegInput {
 
     private func streams(of path: String) throws -> [Stream] {
         var text: [UInt8] = []
-        try confined(
+        try runConfined(
             "ffprobe",
             [
                 "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist", Self.formats,
@@ -148,8 +153,8 @@ package final class FFmpegInput {
         }
         // programs list their streams too, without languages, before the list of all
         return streams.reduce(into: []) { list, stream in
-            if let place = list.firstIndex(where: { $0.index == stream.index }) {
-                list[place] = stream
+            if let index = list.firstIndex(where: { $0.index == stream.index }) {
+                list[index] = stream
             } else {
                 list.append(stream)
             }
@@ -210,11 +215,11 @@ package final class FFmpegInput {
     /// - Throws: ``TranscodingError``, or what `body` throws.
     package func align(every milliseconds: Int64, _ body: (RawSpan) throws -> Void) throws {
         let filters = Self.filters(try streams())
-        let rest = String(milliseconds % 1000 + 1000).dropFirst()
+        let fraction = String(milliseconds % 1000 + 1000).dropFirst()
         try run(
             [
                 "-map", "0:V?", "-map", "0:a?", "-c:a", "copy", "-c:v", "libx264", "-preset", "fast", "-crf", "20", "-pix_fmt",
-                "yuv420p", "-sc_threshold", "0", "-force_key_frames", "expr:gte(t,n_forced*\(milliseconds / 1000).\(rest))",
+                "yuv420p", "-sc_threshold", "0", "-force_key_frames", "expr:gte(t,n_forced*\(milliseconds / 1000).\(fraction))",
                 "-strict", "experimental", "-map_chapters", "-1",
             ] + filters + Self.fragments,
             within: Self.longest,
@@ -255,30 +260,30 @@ package final class FFmpegInput {
 
 /// Finds JPEG files that follow each other (ITU-T T.81 annex B).
 struct JPEGSplitter {
-    private var held: [UInt8] = []
-    private var searched = 0
+    private var buffer: [UInt8] = []
+    private var position = 0
 
     /// Bytes of a file, at most.
     private static let limit = 64 << 20
 
     /// The files that are whole with these bytes.
     mutating func consume(_ bytes: RawSpan) throws(TranscodingError) -> [[UInt8]] {
-        held.append(copying: bytes)
-        var found: [[UInt8]] = []
+        buffer.append(copying: bytes)
+        var pictures: [[UInt8]] = []
         var start = 0
         // the end marker cannot be inside: coded data has a zero byte after each 0xff
-        while searched + 1 < held.count {
-            if held[searched] == 0xff, held[searched + 1] == 0xd9 {
-                found.append(Array(held[start..<searched + 2]))
-                start = searched + 2
-                searched += 2
+        while position + 1 < buffer.count {
+            if buffer[position] == 0xff, buffer[position + 1] == 0xd9 {
+                pictures.append(Array(buffer[start..<position + 2]))
+                start = position + 2
+                position += 2
             } else {
-                searched += 1
+                position += 1
             }
         }
-        held.removeFirst(start)
-        searched -= start
-        guard held.count <= Self.limit else { throw TranscodingError(.failed, "a thumbnail has more than 64 MiB") }
-        return found
+        buffer.removeFirst(start)
+        position -= start
+        guard buffer.count <= Self.limit else { throw TranscodingError(.failed, "a thumbnail has more than 64 MiB") }
+        return pictures
     }
 }

@@ -16,7 +16,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     private let pins = Locked<[CK_SLOT_ID: Secret]>([:])
 
     /// Held while a module is loaded: two threads must not initialize one at the same time.
-    private static let loaded = Locked<[String: PKCS11Module]>([:])
+    private static let modules = Locked<[String: PKCS11Module]>([:])
 
     /// The module of a path.
     ///
@@ -25,10 +25,10 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         guard path.hasPrefix("/") else {
             throw VaultError(.unavailable, "the path of a PKCS#11 module is absolute", recommendation: "give the whole path")
         }
-        return try loaded.withLock { loaded throws(VaultError) in
-            if let module = loaded[path] { return module }
+        return try modules.withLock { modules throws(VaultError) in
+            if let module = modules[path] { return module }
             let module = try PKCS11Module(path)
-            loaded[path] = module
+            modules[path] = module
             return module
         }
     }
@@ -54,7 +54,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         unsafe functions = list
         var arguments = unsafe CK_C_INITIALIZE_ARGS()
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
-        let value = try Self.locked(path) { () throws(VaultError) in unsafe list.pointee.C_Initialize(&arguments) }
+        let value = try Self.withFileLock(path) { () throws(VaultError) in unsafe list.pointee.C_Initialize(&arguments) }
         guard value == CKR_OK || value == CKR_CRYPTOKI_ALREADY_INITIALIZED else {
             throw VaultError(
                 .unavailable,
@@ -72,7 +72,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
         var slots = [CK_SLOT_ID](repeating: 0, count: Int(count) + 8)
         count = CK_ULONG(slots.count)
         try check(unsafe functions.pointee.C_GetSlotList(1, &slots, &count), "C_GetSlotList")
-        let found = slots.prefix(Int(count)).filter { slot in
+        let matches = slots.prefix(Int(count)).filter { slot in
             var info = CK_TOKEN_INFO()
             guard unsafe functions.pointee.C_GetTokenInfo(slot, &info) == CKR_OK,
                 info.flags & CK_FLAGS(CKF_TOKEN_INITIALIZED) != 0
@@ -82,14 +82,14 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
             case .serial(let serial): unsafe withUnsafeBytes(of: info.serialNumber) { unsafe Self.text($0) } == serial
             }
         }
-        guard let slot = found.first else {
+        guard let slot = matches.first else {
             throw .vault(VaultError(.absent, "there is no token \(token)", recommendation: "insert the token"))
         }
-        guard found.count == 1 else {
+        guard matches.count == 1 else {
             throw .vault(
                 VaultError(
                     .unavailable,
-                    "there are \(found.count) tokens \(token)",
+                    "there are \(matches.count) tokens \(token)",
                     recommendation: "name the token by its serial number"
                 )
             )
@@ -131,10 +131,10 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
     }
 
     /// Runs a closure under the module's lock.
-    func locked<Value>(_ body: () throws(PKCS11Failure) -> Value) throws(PKCS11Failure) -> Value {
+    func withLock<Value>(_ body: () throws(PKCS11Failure) -> Value) throws(PKCS11Failure) -> Value {
         var failure: PKCS11Failure?
         do throws(VaultError) {
-            let value = try Self.locked(path) { () throws(VaultError) -> Value? in
+            let value = try Self.withFileLock(path) { () throws(VaultError) -> Value? in
                 do throws(PKCS11Failure) { return try body() } catch { failure = error }
                 return nil
             }
@@ -147,7 +147,7 @@ final class PKCS11Module: @unchecked Sendable {  // the list of functions never 
 
     /// Runs a closure under a lock on the module's file, alone among all processes that open or change tokens of this module:
     /// modules such as SoftHSM show a token without its label while another process signs in.
-    private static func locked<Value>(
+    private static func withFileLock<Value>(
         _ path: String,
         _ body: () throws(VaultError) -> Value
     ) throws(VaultError) -> Value {

@@ -170,14 +170,14 @@ final class PKCS11Session {
     }
 
     private func find(_ attributes: PKCS11Attributes) throws(PKCS11Failure) -> [CK_OBJECT_HANDLE] {
-        let started = unsafe attributes.lend { list, count in unsafe functions.C_FindObjectsInit(handle, list, count) }
-        try check(started, "C_FindObjectsInit")
-        var found = [CK_OBJECT_HANDLE](repeating: 0, count: 16)
+        let status = unsafe attributes.lend { list, count in unsafe functions.C_FindObjectsInit(handle, list, count) }
+        try check(status, "C_FindObjectsInit")
+        var handles = [CK_OBJECT_HANDLE](repeating: 0, count: 16)
         var count: CK_ULONG = 0
-        let value = unsafe functions.C_FindObjects(handle, &found, CK_ULONG(found.count), &count)
+        let value = unsafe functions.C_FindObjects(handle, &handles, CK_ULONG(handles.count), &count)
         _ = functions.C_FindObjectsFinal(handle)
         try check(value, "C_FindObjects")
-        return Array(found.prefix(Int(count)))
+        return Array(handles.prefix(Int(count)))
     }
 
     private func attribute(_ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE) throws(PKCS11Failure) -> [UInt8] {

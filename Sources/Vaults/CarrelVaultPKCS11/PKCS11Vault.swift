@@ -26,19 +26,19 @@ final class PKCS11Vault: BlockingVault {
     }
 
     func makeKey(named name: String, for uses: VaultKeyUses) throws(VaultError) -> P256.PublicKey {
-        let wanted = (sign: uses.contains(.sign), agree: uses.contains(.agree))
+        let requested = (sign: uses.contains(.sign), agree: uses.contains(.agree))
         return try run { [module] session throws(PKCS11Failure) in
-            func existing() throws(PKCS11Failure) -> P256.PublicKey? {
+            func existingKey() throws(PKCS11Failure) -> P256.PublicKey? {
                 guard let key = try session.key(labeled: Self.label(name)) else { return nil }
-                guard key.uses == wanted else { throw .vault(.wrongUse(name, uses)) }
+                guard key.uses == requested else { throw .vault(.wrongUse(name, uses)) }
                 return key.publicKey
             }
-            if let key = try existing() { return key }
-            return try module.locked { () throws(PKCS11Failure) in
-                if let key = try existing() { return key }
+            if let key = try existingKey() { return key }
+            return try module.withLock { () throws(PKCS11Failure) in
+                if let key = try existingKey() { return key }
                 // An interrupted call may have left a half.
                 try session.removeHalves(labeled: Self.label(name))
-                return try session.makeKey(labeled: Self.label(name), sign: wanted.sign, agree: wanted.agree)
+                return try session.makeKey(labeled: Self.label(name), sign: requested.sign, agree: requested.agree)
             }
         }
     }
@@ -66,7 +66,7 @@ final class PKCS11Vault: BlockingVault {
 
     func removeKey(named name: String) throws(VaultError) {
         try run { [module] session throws(PKCS11Failure) in
-            try module.locked { () throws(PKCS11Failure) in try session.removeKey(labeled: Self.label(name)) }
+            try module.withLock { () throws(PKCS11Failure) in try session.removeKey(labeled: Self.label(name)) }
         }
     }
 
@@ -75,16 +75,16 @@ final class PKCS11Vault: BlockingVault {
 
     func seal(_ plaintext: Secret, associated: [UInt8]) throws(VaultError) -> [UInt8] {
         try run { [module] session throws(PKCS11Failure) in
-            var found = try session.key(labeled: Self.sealing)
-            if found == nil {
-                try module.locked { () throws(PKCS11Failure) in
+            var key = try session.key(labeled: Self.sealing)
+            if key == nil {
+                try module.withLock { () throws(PKCS11Failure) in
                     if try session.key(labeled: Self.sealing) == nil {
                         _ = try session.makeKey(labeled: Self.sealing, sign: false, agree: true)
                     }
                 }
-                found = try session.key(labeled: Self.sealing)
+                key = try session.key(labeled: Self.sealing)
             }
-            guard let key = found else { throw .vault(.noKey(Self.sealing)) }
+            guard let key else { throw .vault(.noKey(Self.sealing)) }
             let fresh = P256.PrivateKey()
             let head = [Self.version] + Self.id(key.publicKey) + fresh.publicKey.coordinates
             let secret = Self.key(
@@ -151,7 +151,7 @@ final class PKCS11Vault: BlockingVault {
         while true {
             do throws(PKCS11Failure) {
                 if let session { return try work(session) }
-                let fresh = try module.locked { () throws(PKCS11Failure) in try PKCS11Session(module, token, pin: pin) }
+                let fresh = try module.withLock { () throws(PKCS11Failure) in try PKCS11Session(module, token, pin: pin) }
                 session = fresh
                 return try work(fresh)
             } catch {

@@ -9,16 +9,16 @@ import Glibc
 @safe
 final class Deadline: @unchecked Sendable {  // GCancellable is safe to share, and the pointer never changes
     let cancellable: UnsafeMutableRawPointer
-    private let done: Int32
+    private let completion: Int32
 
     private init() {
         unsafe cancellable = g_cancellable_new()
-        done = clinux_eventfd()
+        completion = clinux_eventfd()
     }
 
     deinit {
         unsafe g_object_unref(cancellable)
-        close(done)
+        close(completion)
     }
 
     /// Runs a call that is cancelled after a time.
@@ -29,12 +29,12 @@ final class Deadline: @unchecked Sendable {  // GCancellable is safe to share, a
         let deadline = Deadline()
         let milliseconds = Int32(clamping: Int64(time / .milliseconds(1)))
         startThread(name: "vault-deadline") {
-            var waiting = pollfd(fd: deadline.done, events: Int16(POLLIN), revents: 0)
-            var ready = unsafe poll(&waiting, 1, milliseconds)
-            while ready < 0, errno == EINTR { ready = unsafe poll(&waiting, 1, milliseconds) }
+            var request = pollfd(fd: deadline.completion, events: Int16(POLLIN), revents: 0)
+            var ready = unsafe poll(&request, 1, milliseconds)
+            while ready < 0, errno == EINTR { ready = unsafe poll(&request, 1, milliseconds) }
             if ready == 0 { unsafe g_cancellable_cancel(deadline.cancellable) }
         }
-        defer { clinux_eventfd_signal(deadline.done) }
+        defer { clinux_eventfd_signal(deadline.completion) }
         return try unsafe call(deadline.cancellable)
     }
 }

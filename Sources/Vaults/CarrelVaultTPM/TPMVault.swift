@@ -22,7 +22,7 @@ final class TPMVault: BlockingVault {
         self.auth = auth.map { HKDF.sha256(secret: $0, salt: [], info: "carrel vault 1 tpm authorization", count: 32) }
         if create { try Self.create(folder, tcti, self.auth) }
         let file = try folder.load()
-        let master = try Self.connected(tcti, self.auth) { chip throws(TPMFailure) in try Self.master(file, chip) }
+        let master = try Self.withConnection(tcti, self.auth) { chip throws(TPMFailure) in try Self.master(file, chip) }
         fileKey = VaultKeys(master: master).file
         try file.check(with: fileKey)
     }
@@ -32,7 +32,7 @@ final class TPMVault: BlockingVault {
         return try folder.change(checkedBy: fileKey) { file throws(VaultError) in
             if let key = try existing(name, for: uses, in: file) { return key }
             let master = file.master
-            let (publicKey, object) = try connected { chip throws(TPMFailure) in
+            let (publicKey, object) = try withConnection { chip throws(TPMFailure) in
                 try Self.check(master, chip)
                 return try chip.makeKey(uses)
             }
@@ -68,7 +68,7 @@ final class TPMVault: BlockingVault {
     private static func create(_ folder: VaultFolder, _ tcti: String, _ auth: Secret?) throws(VaultError) {
         try folder.create { () throws(VaultError) in
             let master = Secret.random(count: 32)
-            let description = try connected(tcti, auth) { chip throws(TPMFailure) -> JSONObject in
+            let description = try withConnection(tcti, auth) { chip throws(TPMFailure) -> JSONObject in
                 let sealed = try chip.seal(master)
                 return ["chip": .string(name(of: chip)), "sealed": .string(Base64URL.encode(sealed))]
             }
@@ -96,7 +96,7 @@ final class TPMVault: BlockingVault {
         let file = try file()
         guard let key = file.key(named: name) else { throw .noKey(name) }
         guard key.uses.contains(use) else { throw .wrongUse(name, use) }
-        return try connected { chip throws(TPMFailure) in
+        return try withConnection { chip throws(TPMFailure) in
             try Self.check(file.master, chip)
             return try work(chip, key.sealed)
         }
@@ -104,7 +104,7 @@ final class TPMVault: BlockingVault {
 
     private func blobKey() throws(VaultError) -> Secret {
         let file = try file()
-        let master = try connected { chip throws(TPMFailure) in try Self.master(file, chip) }
+        let master = try withConnection { chip throws(TPMFailure) in try Self.master(file, chip) }
         return VaultKeys(master: master).blobs
     }
 
@@ -137,12 +137,13 @@ final class TPMVault: BlockingVault {
     /// One operation of this process at a time for each TPM: a TPM without a resource manager has room for one or two.
     private static let turns = Locked<[String: Locked<Void>]>([:])
 
-    private func connected<Value: Sendable>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value {
-        try Self.connected(tcti, auth, work)
+    private func withConnection<Value: Sendable>(_ work: (TPMConnection) throws(TPMFailure) -> Value) throws(VaultError) -> Value
+    {
+        try Self.withConnection(tcti, auth, work)
     }
 
     /// Runs an operation in a new connection; retries for a while if other programs fill the TPM.
-    private static func connected<Value: Sendable>(
+    private static func withConnection<Value: Sendable>(
         _ tcti: String,
         _ auth: Secret?,
         _ work: (TPMConnection) throws(TPMFailure) -> Value

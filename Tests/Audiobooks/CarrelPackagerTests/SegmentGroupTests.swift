@@ -61,7 +61,7 @@ struct `Segments made side by side` {
         let key = Secret([UInt8](repeating: 7, count: 16))
         let first = try SegmentStream(index: media.index, number: 0, form: .packed, key: key, input: BytesInput(media.bytes))
         let whole = try readAll(first)
-        #expect(try readAll(SegmentStream(again: first)) == whole)
+        #expect(try readAll(SegmentStream(restarting: first)) == whole)
     }
 }
 

@@ -10,7 +10,7 @@ private func references(_ text: String, url: String = "https://h/a/m.mpd") throw
 
 private func resolve(_ text: String, _ entities: [String?]) throws(Malformed) -> String {
     let found = try references(text)
-    let out = try found.resolved(entities.map { $0.map { .content(Array($0.utf8)) } ?? .failed })
+    let out = try found.resolve(entities.map { $0.map { .content(Array($0.utf8)) } ?? .failed })
     return String(decoding: out, as: UTF8.self)
 }
 
@@ -66,9 +66,9 @@ struct `Remote elements of an MPD` {
 
     @Test func `that are not fetched yet stay references`() throws {
         let found = try references(Self.film)
-        #expect(try found.resolved([]) == Array(Self.film.utf8))
+        #expect(try found.resolve([]) == Array(Self.film.utf8))
         let ads = Array("<Period id='ad'/>".utf8)
-        let once = try MPDReferences(try found.resolved([.content(ads)]), url: "https://h/a/m.mpd")
+        let once = try MPDReferences(try found.resolve([.content(ads)]), url: "https://h/a/m.mpd")
         #expect(once.list.map(\.link.element) == ["AdaptationSet", "EventStream"])
     }
 
@@ -81,7 +81,7 @@ struct `Remote elements of an MPD` {
             """
         let found = try references(text)
         #expect(found.list.map(\.url) == [nil, "https://h/a/x", nil, nil, nil])
-        let out = try found.resolved([])
+        let out = try found.resolve([])
         let mpd = try MPD.parse(out.rawSpan)
         #expect(!String(decoding: out, as: UTF8.self).contains("href"))
         // what reads the MPD without this takes them as removed too
@@ -127,13 +127,13 @@ struct `Remote elements of an MPD` {
     @Test func `are bounded`() throws {
         let found = try references(Self.film)
         let long = Array("<Period/>".utf8) + [UInt8](repeating: 0x20, count: 8 << 20)
-        #expect(throws: Malformed("remote element is too long", at: 8 << 20)) { try found.resolved([.content(long)]) }
+        #expect(throws: Malformed("remote element is too long", at: 8 << 20)) { try found.resolve([.content(long)]) }
         // many references to one long element
         let many = try references(head + String(repeating: "<Period xlink:href='x'/>", count: 20) + "</MPD>")
         let entity = MPDResolution.content(
             Array(String(repeating: "<Period id='\(String(repeating: "a", count: 60_000))'/>", count: 100).utf8)
         )
-        let error = #expect(throws: Malformed.self) { try many.resolved(Array(repeating: entity, count: 20)) }
+        let error = #expect(throws: Malformed.self) { try many.resolve(Array(repeating: entity, count: 20)) }
         #expect(error?.what == "MPD with its remote elements is too long")
         #expect(throws: Malformed("MPD has too many references", at: 0)) {
             try references(head + String(repeating: "<Period xlink:href='x'/>", count: 10_001) + "</MPD>")
@@ -158,7 +158,7 @@ struct `Remote elements of an MPD` {
             }
             guard let found = try? MPDReferences(changed) else { continue }
             let entity = MPDResolution.content(Array("<Period/>".utf8))
-            _ = try? found.resolved(found.list.map { $0.offset % 2 == 0 ? entity : .failed })
+            _ = try? found.resolve(found.list.map { $0.offset % 2 == 0 ? entity : .failed })
         }
     }
 }

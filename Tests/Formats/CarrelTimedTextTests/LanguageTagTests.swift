@@ -23,6 +23,6 @@ struct `Language tags` {
         ] as [(String, String, Int?)]
     )
     func `are compared by language, then by what else they say`(wanted: String, tag: String, rank: Int?) {
-        #expect(LanguageTag.rank(of: tag, wanted: wanted) == rank)
+        #expect(LanguageTag.rank(of: tag, preferred: wanted) == rank)
     }
 }

@@ -131,7 +131,7 @@ struct RevocationTests {
                 answer.withLock { $0 = (.ok, list) }
                 service.lists.refresh(for: certificate)
                 await service.finishBackgroundWork()
-                let kept = await service.lists.known()
+                let kept = await service.lists.current()
                 #expect(kept.map(\.der) == [expected])
             }
         }
@@ -149,7 +149,7 @@ struct RevocationTests {
                 service.lists.refresh(for: certificate)
                 await service.finishBackgroundWork()
                 #expect(asked.withLock { $0 } == count)
-                let kept = await service.lists.known()
+                let kept = await service.lists.current()
                 #expect(kept.isEmpty)
             }
         }
@@ -184,7 +184,7 @@ struct RevocationTests {
                 service.lists.refresh(for: certificate)
                 await service.finishBackgroundWork()
                 #expect(asked.withLock { $0 } == place + 2)
-                let kept = await service.lists.known()
+                let kept = await service.lists.current()
                 #expect(kept.map(\.der) == [strong])
             }
         }

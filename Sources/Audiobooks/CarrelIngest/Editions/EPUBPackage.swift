@@ -114,17 +114,17 @@ struct EPUBPackage {
 
     private static func decoded(_ address: String) -> String? {
         var out: [UInt8] = []
-        var rest = Array(address.utf8)[...]
-        while let byte = rest.popFirst() {
+        var remainder = Array(address.utf8)[...]
+        while let byte = remainder.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 out.append(byte)
                 continue
             }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+            guard remainder.count >= 2, let value = UInt8(String(decoding: remainder.prefix(2), as: UTF8.self), radix: 16) else {
                 return nil
             }
             out.append(value)
-            rest = rest.dropFirst(2)
+            remainder = remainder.dropFirst(2)
         }
         return String(validating: out, as: UTF8.self)
     }

@@ -38,15 +38,15 @@ struct EditionArchive {
     /// Reads every entry to its end: verifies that entries are complete and within the limits.
     func verify(_ progress: (IngestProgress) throws -> Void) throws {
         let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
-        var done: Int64 = 0
+        var byteCount: Int64 = 0
         do {
             for entry in archive.entries where !entry.isDirectory {
                 let reader = try archive.open(entry)
                 while true {
                     let chunk = try [UInt8](rawCapacity: 1 << 20) { (out) throws(ArchiveError) in try reader.read(into: &out) }
                     if chunk.isEmpty { break }
-                    done += Int64(chunk.count)
-                    try progress(IngestProgress(phase: .unpacking, done: done, total: total))
+                    byteCount += Int64(chunk.count)
+                    try progress(IngestProgress(phase: .unpacking, done: byteCount, total: total))
                 }
             }
         } catch let error as ArchiveError {

@@ -17,7 +17,7 @@ struct PDFInformation {
     init(_ file: SourceFile) throws {
         let tail = try file.bytes(max(0, file.size - Self.tailLimit)..<file.size)
         isEncrypted = tail.index(of: "/Encrypt") != nil
-        guard !isEncrypted, let number = Self.reference("/Info", in: tail), let at = try Self.place(of: number, in: file) else {
+        guard !isEncrypted, let number = Self.reference("/Info", in: tail), let at = try Self.offset(of: number, in: file) else {
             return
         }
         let object = try file.bytes(at..<min(file.size, at + Self.objectLimit))
@@ -28,47 +28,47 @@ struct PDFInformation {
 
     /// The object and generation number of the last `key N G R`.
     private static func reference(_ key: String, in bytes: [UInt8]) -> (UInt64, UInt64)? {
-        var (from, found): (Int, (UInt64, UInt64)?) = (0, nil)
+        var (from, reference): (Int, (UInt64, UInt64)?) = (0, nil)
         while let at = bytes.index(of: key, from: from) {
             from = at + key.utf8.count
             let parts = bytes[from...].prefix(40).split { $0 <= 0x20 }.prefix(3).map { String(decoding: $0, as: UTF8.self) }
             if parts.count == 3, let number = UInt64(parts[0]), let generation = UInt64(parts[1]), parts[2].hasPrefix("R") {
-                found = (number, generation)
+                reference = (number, generation)
             }
         }
-        return found
+        return reference
     }
 
     /// The offset of the last object of that number.
-    private static func place(of object: (UInt64, UInt64), in file: SourceFile) throws -> Int64? {
+    private static func offset(of object: (UInt64, UInt64), in file: SourceFile) throws -> Int64? {
         let mark = "\(object.0) \(object.1) obj"
-        var (found, at): (Int64?, Int64) = (nil, 0)
-        var kept: [UInt8] = []
+        var (offset, at): (Int64?, Int64) = (nil, 0)
+        var overlap: [UInt8] = []
         try file.forEachWindow { window in
-            let bytes = kept + [UInt8](copying: window)
-            let start = at - Int64(kept.count)
+            let bytes = overlap + [UInt8](copying: window)
+            let start = at - Int64(overlap.count)
             var from = 0
-            while let place = bytes.index(of: mark, from: from) {
-                from = place + 1
+            while let index = bytes.index(of: mark, from: from) {
+                from = index + 1
                 // "12 0 obj" is not the end of "112 0 obj"
-                if place == 0 ? start == 0 : bytes[place - 1] <= 0x20 { found = start + Int64(place + mark.utf8.count) }
+                if index == 0 ? start == 0 : bytes[index - 1] <= 0x20 { offset = start + Int64(index + mark.utf8.count) }
             }
             at += Int64(window.byteCount)
-            kept = Array(bytes.suffix(mark.utf8.count))
+            overlap = Array(bytes.suffix(mark.utf8.count))
         }
-        return found
+        return offset
     }
 
     /// The text string after a key, in parentheses or in hexadecimal (§7.3.4, §7.9.2.2).
     private static func string(_ key: String, in object: ArraySlice<UInt8>) -> String? {
         let object = Array(object)
         guard let at = object.index(of: key) else { return nil }
-        let rest = object[(at + key.utf8.count)...].drop { $0 <= 0x20 }
+        let remainder = object[(at + key.utf8.count)...].drop { $0 <= 0x20 }
         var bytes: [UInt8]?
-        if rest.first == UInt8(ascii: "(") {
-            bytes = literal(rest.dropFirst())
-        } else if rest.first == UInt8(ascii: "<") {
-            let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: ">") }.filter { $0 > 0x20 }
+        if remainder.first == UInt8(ascii: "(") {
+            bytes = literal(remainder.dropFirst())
+        } else if remainder.first == UInt8(ascii: "<") {
+            let digits = remainder.dropFirst().prefix { $0 != UInt8(ascii: ">") }.filter { $0 > 0x20 }
             bytes = Hex.decode(String(decoding: digits + (digits.count % 2 == 1 ? [0x30] : []), as: UTF8.self))
         }
         guard let bytes else { return nil }
@@ -79,26 +79,26 @@ struct PDFInformation {
     private static func literal(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var out: [UInt8] = []
         var depth = 1
-        var rest = text
-        while let byte = rest.popFirst() {
+        var remainder = text
+        while let byte = remainder.popFirst() {
             switch byte {
             case UInt8(ascii: "("): depth += 1
             case UInt8(ascii: ")"):
                 depth -= 1
                 if depth == 0 { return out }
             case UInt8(ascii: "\\"):
-                guard let escaped = rest.popFirst() else { return nil }
+                guard let escaped = remainder.popFirst() else { return nil }
                 switch escaped {
                 case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): out.append(0x20)
                 case UInt8(ascii: "b"), UInt8(ascii: "f"): break
                 case 0x0a: break
-                case 0x0d: if rest.first == 0x0a { rest.removeFirst() }
+                case 0x0d: if remainder.first == 0x0a { remainder.removeFirst() }
                 case 0x30...0x37:
                     var value = UInt16(escaped - 0x30)
                     for _ in 0..<2 {
-                        guard let digit = rest.first, (0x30...0x37).contains(digit) else { break }
+                        guard let digit = remainder.first, (0x30...0x37).contains(digit) else { break }
                         value = value << 3 | UInt16(digit - 0x30)
-                        rest.removeFirst()
+                        remainder.removeFirst()
                     }
                     out.append(UInt8(truncatingIfNeeded: value))
                 default: out.append(escaped)

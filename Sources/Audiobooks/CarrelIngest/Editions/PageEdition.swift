@@ -91,14 +91,14 @@ struct PageEdition {
                 hash.update(window)
                 size += Int64(window.byteCount)
             }
-            var copied = CRC32()
+            var copyCRC = CRC32()
             let offset = try writer.add(file.path, crc: crc.value, size: size) { write in
                 try source.forEachWindow { window in
-                    copied.update(window)
+                    copyCRC.update(window)
                     try write(window)
                 }
             }
-            guard copied.value == crc.value else { throw IngestError(.unreadable, file.path, "changed while it was read") }
+            guard copyCRC.value == crc.value else { throw IngestError(.unreadable, file.path, "changed while it was read") }
             let digest = String(Hex.encode(hash.finish()).prefix(32))
             let changedAt = intake.history.changedAt(file.path, digest: digest)
             times[file.path] = changedAt

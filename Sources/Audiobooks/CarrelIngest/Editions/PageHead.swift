@@ -49,9 +49,9 @@ struct PageHead {
 
     /// The content of the start tags of that name, comments skipped.
     private static func tags(named name: String, in text: [UInt8]) -> [[UInt8]] {
-        var found: [[UInt8]] = []
+        var contents: [[UInt8]] = []
         var at = 0
-        while let open = text[at...].firstIndex(of: UInt8(ascii: "<")), found.count < 200 {
+        while let open = text[at...].firstIndex(of: UInt8(ascii: "<")), contents.count < 200 {
             at = open + 1
             if matches("!--", text, at: at) {
                 while at < text.count, !matches("-->", text, at: at) { at += 1 }
@@ -74,10 +74,10 @@ struct PageHead {
                 }
                 end += 1
             }
-            found.append(Array(text[start..<end]))
+            contents.append(Array(text[start..<end]))
             at = end
         }
-        return found
+        return contents
     }
 
     /// The text of the first element of that name.
@@ -101,29 +101,31 @@ struct PageHead {
     }
 
     private static func attributes(_ tag: [UInt8]) -> [String: String] {
-        var found: [String: String] = [:]
-        var rest = tag[...]
+        var values: [String: String] = [:]
+        var remainder = tag[...]
         func isBlank(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "/") }
-        while found.count < 50 {
-            rest = rest.drop(while: isBlank)
-            let name = rest.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
+        while values.count < 50 {
+            remainder = remainder.drop(while: isBlank)
+            let name = remainder.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
             guard !name.isEmpty else { break }
-            rest = rest[name.endIndex...].drop { $0 <= 0x20 }
+            remainder = remainder[name.endIndex...].drop { $0 <= 0x20 }
             var value: ArraySlice<UInt8> = []
-            if rest.first == UInt8(ascii: "=") {
-                rest = rest.dropFirst().drop { $0 <= 0x20 }
-                if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
-                    value = rest.dropFirst().prefix { $0 != quote }
-                    rest = rest[value.endIndex...].dropFirst()
+            if remainder.first == UInt8(ascii: "=") {
+                remainder = remainder.dropFirst().drop { $0 <= 0x20 }
+                if let quote = remainder.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+                    value = remainder.dropFirst().prefix { $0 != quote }
+                    remainder = remainder[value.endIndex...].dropFirst()
                 } else {
-                    value = rest.prefix { $0 > 0x20 }
-                    rest = rest[value.endIndex...]
+                    value = remainder.prefix { $0 > 0x20 }
+                    remainder = remainder[value.endIndex...]
                 }
             }
             let key = String(decoding: name, as: UTF8.self).lowercased()
-            if found[key] == nil { found[key] = HTMLEntities.decoded(String(decoding: value, as: UTF8.self), isAttribute: true) }
+            if values[key] == nil {
+                values[key] = HTMLEntities.decoded(String(decoding: value, as: UTF8.self), isAttribute: true)
+            }
         }
-        return found
+        return values
     }
 
     /// The text with single spaces between its words, cut to the limit.

@@ -35,7 +35,7 @@ package struct PathPattern: Sendable {
             var next = [Bool](repeating: false, count: parts.count + 1)
             for (i, part) in parts.enumerated() {
                 switch part {
-                case .character(let wanted): if reached[i], byte == wanted { next[i + 1] = true }
+                case .character(let character): if reached[i], byte == character { next[i + 1] = true }
                 // A character of several bytes counts once: its later bytes do not advance.
                 case .one:
                     if reached[i], byte != slash { next[i + 1] = true }

@@ -11,9 +11,9 @@ enum ResourceName {
 
     /// Refuses paths that are one and the same where case, or the way in which letters are composed, does not count.
     static func refuseClashes(_ paths: some Sequence<String>, in source: String) throws(IngestError) {
-        var known: [String: String] = [:]
+        var pathsByName: [String: String] = [:]
         for path in paths {
-            if let other = known.updateValue(path, forKey: path.lowercased()) {
+            if let other = pathsByName.updateValue(path, forKey: path.lowercased()) {
                 throw IngestError(.archive, source, "holds \"\(other)\" and \"\(path)\", which are the same name on some disks")
             }
         }

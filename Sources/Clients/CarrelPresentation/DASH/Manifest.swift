@@ -52,7 +52,7 @@ struct Manifest: Sendable {
         timings = mpd.timings
         var streams = [[Int: MPDStream]](repeating: [:], count: mpd.periods.count)
         for stream in mpd.streams(url: url) {
-            streams[stream.place.period][Self.key(stream.place.adaptationSet, stream.place.representation)] = stream
+            streams[stream.position.period][Self.key(stream.position.adaptationSet, stream.position.representation)] = stream
         }
         self.streams = streams
         playedPeriods = mpd.periods.map { TrickMode.period($0, isFast: false) }
@@ -111,7 +111,7 @@ struct Manifest: Sendable {
     ///
     /// - Throws: `proxy.manifest`.
     func segments(of stream: MPDStream) throws(ProxyError) -> MPDSegments {
-        let key = stream.place.period << 40 | Self.key(stream.place.adaptationSet, stream.place.representation)
+        let key = stream.position.period << 40 | Self.key(stream.position.adaptationSet, stream.position.representation)
         do throws(Malformed) {
             return try cache.sequences.withLock { sequences throws(Malformed) in
                 if let known = sequences.made[key] { return known }

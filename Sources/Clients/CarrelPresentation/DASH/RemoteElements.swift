@@ -51,7 +51,7 @@ enum RemoteElements {
                 room -= content.count
                 resolutions.append(.content(content))
             }
-            return (try references.resolved(resolutions), refused)
+            return (try references.resolve(resolutions), refused)
         } catch {
             throw ProxyError(.manifest, "\(MediaOrigin.shown(url)): \(error.description)")
         }

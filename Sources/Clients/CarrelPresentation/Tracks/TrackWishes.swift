@@ -38,7 +38,7 @@ struct TrackWishes: Sendable {
     /// The rank of a track's language: 0 is best; all are equal without a preference.
     func rank(ofLanguage language: String?) -> Int {
         guard let wanted = self.language else { return 0 }
-        return language.flatMap { LanguageTag.rank(of: $0, wanted: wanted) } ?? LanguageTag.ranks
+        return language.flatMap { LanguageTag.rank(of: $0, preferred: wanted) } ?? LanguageTag.ranks
     }
 }
 

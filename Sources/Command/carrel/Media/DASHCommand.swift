@@ -70,10 +70,10 @@ struct DASHPrint: Command {
         console.print("\(mpd.kind.rawValue) MPD: \(mpd.periods.count) periods, \(streams.count) representations")
         var table = TextTable(["PERIOD", "START", "REPRESENTATION", "BANDWIDTH", "WHAT", "SEGMENTS", "KEYS"])
         for (stream, _, range) in streams {
-            let period = mpd.periods[stream.place.period]
+            let period = mpd.periods[stream.position.period]
             let size = stream.properties.width.flatMap { width in stream.properties.height.map { "\(width)x\($0) " } } ?? ""
             table.add([
-                period.id ?? String(stream.place.period + 1), JSON.seconds(stream.period.start).description, stream.id,
+                period.id ?? String(stream.position.period + 1), JSON.seconds(stream.period.start).description, stream.id,
                 String(stream.bandwidth), size + (stream.properties.codecs ?? stream.properties.mimeType ?? ""),
                 String(range.count),
                 stream.keyIDs.joined(separator: " "),

@@ -33,11 +33,11 @@ struct MPDJSON {
             text += JSON.object(object).write().dropLast()
             text += ",\"representations\":[".utf8
             var isFirst = true
-            while let (stream, segments, range) = rest.first, stream.place.period == place {
+            while let (stream, segments, range) = rest.first, stream.position.period == place {
                 rest = rest.dropFirst()
                 if !isFirst { text.append(UInt8(ascii: ",")) }
                 isFirst = false
-                write(stream, period.adaptationSets[stream.place.adaptationSet], segments, range)
+                write(stream, period.adaptationSets[stream.position.adaptationSet], segments, range)
             }
             text += "]}".utf8
         }

@@ -18,11 +18,11 @@ struct MP3InfoFrame {
 
     /// Whether the frame at `start` is an info frame; in mid-stream it must also have empty side information.
     static func isHere(_ span: RawSpan, at start: Int, _ header: MP3FrameHeader) -> Bool {
-        let place = start + 4 + header.sideInfoLength
-        guard place + 4 <= span.byteCount else { return false }
-        let mark = span.u32(at: place)
+        let position = start + 4 + header.sideInfoLength
+        guard position + 4 <= span.byteCount else { return false }
+        let mark = span.u32(at: position)
         guard mark == xing || mark == info else { return false }
-        for i in start + 4..<place where span.u8(at: i) != 0 { return false }
+        for i in start + 4..<position where span.u8(at: i) != 0 { return false }
         return true
     }
 
@@ -30,9 +30,9 @@ struct MP3InfoFrame {
     static func parse(_ span: RawSpan, at start: Int, _ header: MP3FrameHeader) -> MP3InfoFrame? {
         let frame = span.extracting(start..<start + header.frameLength)
         // LAME ignores the CRC when it places the mark, others do not
-        for place in [4 + header.sideInfoLength, 6 + header.sideInfoLength] where place + 8 <= frame.byteCount {
-            let mark = frame.u32(at: place)
-            if mark == xing || mark == info { return xing(ByteCursor(frame.extracting(place + 4..<frame.byteCount))) }
+        for position in [4 + header.sideInfoLength, 6 + header.sideInfoLength] where position + 8 <= frame.byteCount {
+            let mark = frame.u32(at: position)
+            if mark == xing || mark == info { return xing(ByteCursor(frame.extracting(position + 4..<frame.byteCount))) }
             if !header.hasCRC { break }
         }
         if frame.byteCount >= 36 + 26, frame.u32(at: 36) == vbri {

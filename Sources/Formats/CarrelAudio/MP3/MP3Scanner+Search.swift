@@ -98,10 +98,10 @@ extension MP3Scanner {
     func chain(_ span: RawSpan, _ start: Int, last: Bool) -> Verdict {
         guard span.byteCount - start >= 4 else { return last ? .no : .undecided }
         guard var header = MP3FrameHeader.parse(span.u32(at: start)) else { return .no }
-        let wanted = format != nil && belongs(header.word) ? 2 : 3
+        let minimumCount = format != nil && belongs(header.word) ? 2 : 3
         var at = start
         var count = 1
-        while count < wanted {
+        while count < minimumCount {
             at += header.frameLength
             if at + 4 > span.byteCount {
                 guard last else { return .undecided }

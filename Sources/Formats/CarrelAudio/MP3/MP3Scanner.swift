@@ -87,14 +87,14 @@ package struct MP3Scanner: Sendable {
                 at = used == 0 ? chunk.byteCount : at + used
                 continue
             }
-            let held = carry.count
+            let carryCount = carry.count
             let more = min(Self.lookahead, chunk.byteCount - at)
             var joined: [UInt8] = []
             swap(&joined, &carry)
             joined.append(copying: chunk.extracting(at..<at + more))
             let used = try advance(joined.rawSpan, last: false, frames)
-            if used >= held {
-                at += used - held
+            if used >= carryCount {
+                at += used - carryCount
             } else {
                 joined.removeFirst(used)
                 carry = joined
@@ -105,9 +105,9 @@ package struct MP3Scanner: Sendable {
 
     /// Says that the file ends here, and passes on the frames that were waiting to be sure.
     package mutating func end<Failure: Error>(_ frames: (RawSpan, Int) throws(Failure) -> Void) throws(Failure) {
-        let rest = carry
+        let remainder = carry
         carry = []
-        _ = try advance(rest.rawSpan, last: true, frames)
+        _ = try advance(remainder.rawSpan, last: true, frames)
         closeJunk()
         if skipping > 0, truncatedAt == nil, let tag = tags.last, tag.range.upperBound > offset {
             truncatedAt = tag.range.lowerBound

@@ -71,10 +71,10 @@ extension MP3Mark {
         need: Int = 0,
         _ result: () -> MP3Mark
     ) -> MP3Mark {
-        let there = span.byteCount - start
-        let whole = max(need, text.utf8CodeUnitCount)
-        if there >= text.utf8CodeUnitCount, !span.matches(text, at: start) { return .none }
-        if there < whole { return last ? .none : .undecided }
+        let available = span.byteCount - start
+        let needed = max(need, text.utf8CodeUnitCount)
+        if available >= text.utf8CodeUnitCount, !span.matches(text, at: start) { return .none }
+        if available < needed { return last ? .none : .undecided }
         return result()
     }
 

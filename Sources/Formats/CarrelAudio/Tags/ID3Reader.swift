@@ -145,17 +145,17 @@ struct ID3Reader {
     }
 
     private mutating func userText(_ data: RawSpan) {
-        guard data.byteCount > 1, let cut = terminated(data, from: 1) else { return }
-        guard let name = TagText.trimmed(decode(cut.text, data.u8(at: 0))) else { return }
-        tags.set(named: name, to: strings(decode(cut.rest, data.u8(at: 0))))
+        guard data.byteCount > 1, let parts = splitText(data, from: 1) else { return }
+        guard let name = TagText.trimmed(decode(parts.text, data.u8(at: 0))) else { return }
+        tags.set(named: name, to: strings(decode(parts.remainder, data.u8(at: 0))))
     }
 
     private mutating func comment(_ data: RawSpan) {
-        guard data.byteCount > 4, let cut = terminated(data, from: 4) else { return }
-        let name = TagText.trimmed(decode(cut.text, data.u8(at: 0)))
+        guard data.byteCount > 4, let parts = splitText(data, from: 4) else { return }
+        let name = TagText.trimmed(decode(parts.text, data.u8(at: 0)))
         if let name, name.hasPrefix("iTun") { return }
         let rank = name == nil ? 0 : 1
-        guard rank < commentRank, let text = strings(decode(cut.rest, data.u8(at: 0))).first else { return }
+        guard rank < commentRank, let text = strings(decode(parts.remainder, data.u8(at: 0))).first else { return }
         tags.comment = text
         commentRank = rank
     }
@@ -168,10 +168,10 @@ struct ID3Reader {
             while kindAt < data.byteCount, data.u8(at: kindAt) != 0 { kindAt += 1 }
             kindAt += 1
         }
-        guard kindAt + 1 < data.byteCount, let cut = terminated(data, from: kindAt + 1) else { return }
+        guard kindAt + 1 < data.byteCount, let parts = splitText(data, from: kindAt + 1) else { return }
         let isFront = data.u8(at: kindAt) == 3
-        guard tags.cover == nil || (isFront && !coverIsFront), cut.rest.byteCount <= AudioTags.Cover.limit else { return }
-        guard let cover = AudioTags.Cover([UInt8](copying: cut.rest)) else { return }
+        guard tags.cover == nil || (isFront && !coverIsFront), parts.remainder.byteCount <= AudioTags.Cover.limit else { return }
+        guard let cover = AudioTags.Cover([UInt8](copying: parts.remainder)) else { return }
         tags.cover = cover
         coverIsFront = isFront
     }
@@ -221,12 +221,12 @@ struct ID3Reader {
 
     /// Splits the bytes from `start` on at their first terminator; the first byte of `data` is the encoding.
     @_lifetime(copy data)
-    private func terminated(_ data: RawSpan, from start: Int) -> TerminatedText? {
+    private func splitText(_ data: RawSpan, from start: Int) -> TerminatedText? {
         let width = data.u8(at: 0) == 1 || data.u8(at: 0) == 2 ? 2 : 1
         var at = start
         while at + width <= data.byteCount {
             if data.u8(at: at) == 0, width == 1 || data.u8(at: at + 1) == 0 {
-                return TerminatedText(text: data.extracting(start..<at), rest: data.extracting(at + width..<data.byteCount))
+                return TerminatedText(text: data.extracting(start..<at), remainder: data.extracting(at + width..<data.byteCount))
             }
             at += width
         }
@@ -237,12 +237,12 @@ struct ID3Reader {
 /// Text up to its terminator, and the remaining bytes.
 private struct TerminatedText: ~Escapable {
     let text: RawSpan
-    let rest: RawSpan
+    let remainder: RawSpan
 
-    @_lifetime(copy text, copy rest)
-    init(text: RawSpan, rest: RawSpan) {
+    @_lifetime(copy text, copy remainder)
+    init(text: RawSpan, remainder: RawSpan) {
         self.text = text
-        self.rest = rest
+        self.remainder = remainder
     }
 }
 

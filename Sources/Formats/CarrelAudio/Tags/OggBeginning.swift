@@ -82,8 +82,8 @@ package struct OggBeginning {
         var at = 0
         while packets.count < 2, let page = Page(bytes, at: at) {
             at = page.table.upperBound
-            for place in page.table {
-                let size = Int(bytes.u8(at: place))
+            for index in page.table {
+                let size = Int(bytes.u8(at: index))
                 guard at + size <= bytes.byteCount else { return packets }
                 if page.serial == serial {
                     open.append(copying: bytes.extracting(at..<at + size))

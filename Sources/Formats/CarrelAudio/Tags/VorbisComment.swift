@@ -17,7 +17,7 @@ package enum VorbisComment {
         var tags = AudioTags()
         // several of one name are several values, such as authors
         var fields: [(name: String, values: [String])] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         var cursor = ByteCursor(bytes)
         do throws(Malformed) {
             try cursor.skip(Int(try cursor.u32le()))
@@ -30,10 +30,10 @@ package enum VorbisComment {
                 if name == picture {
                     if tags.cover == nil { tags.cover = cover(base64: value) }
                 } else if value.byteCount <= textSize, let text = TagText.trimmed(TagText.utf8(value)) {
-                    let place = places[name] ?? fields.count
-                    if place == fields.count { fields.append((name, [])) }
-                    places[name] = place
-                    fields[place].values.append(text)
+                    let index = indices[name] ?? fields.count
+                    if index == fields.count { fields.append((name, [])) }
+                    indices[name] = index
+                    fields[index].values.append(text)
                 }
             }
         } catch {

@@ -44,12 +44,12 @@ package struct FragmentRandomAccess: Sendable {
     package init?(_ reader: any ByteReader, track: UInt32) throws {
         guard let range = try Self.range(in: reader) else { return nil }
         var window = FileWindow(reader, capacity: 1 << 14)
-        var found: MP4Box?
+        var table: MP4Box?
         try MP4Box.forEach(in: range.lowerBound + 8..<range.upperBound, &window) { box, window in
-            guard box.type == "tfra", found == nil, box.content.count >= 16 else { return }
-            if try window.u32(at: box.content.lowerBound + 4, "random access table") == track { found = box }
+            guard box.type == "tfra", table == nil, box.content.count >= 16 else { return }
+            if try window.u32(at: box.content.lowerBound + 4, "random access table") == track { table = box }
         }
-        guard let box = found else { return nil }
+        guard let box = table else { return nil }
         var at = box.content.lowerBound
         let isLong = try window.u8(at: at, "random access table") == 1
         let lengths = try window.u32(at: at + 8, "random access table")
@@ -63,7 +63,7 @@ package struct FragmentRandomAccess: Sendable {
         for _ in 0..<count {
             let time =
                 isLong ? try window.u64(at: at, "random access") : UInt64(try window.u32(at: at, "random access"))
-            let place =
+            let offset =
                 isLong ? try window.u64(at: at + 8, "random access") : UInt64(try window.u32(at: at + 4, "random access"))
             var field = at + (isLong ? 16 : 8)
             var isFirst = true
@@ -75,10 +75,10 @@ package struct FragmentRandomAccess: Sendable {
                 }
                 field += size
             }
-            guard place < UInt64(range.lowerBound), time < 1 << 62, Int64(place) >= entries.last?.fragment ?? 0,
+            guard offset < UInt64(range.lowerBound), time < 1 << 62, Int64(offset) >= entries.last?.fragment ?? 0,
                 time >= entries.last?.time ?? 0
             else { throw Malformed("random access entry lies past the fragments, or before another", at: Int(at)) }
-            entries.append(Entry(time: time, fragment: Int64(place), isFirst: isFirst))
+            entries.append(Entry(time: time, fragment: Int64(offset), isFirst: isFirst))
             at += entryLength
         }
     }

@@ -108,22 +108,22 @@ package struct SampleEntry: Sendable {
     }
 
     private mutating func readChildren(_ children: RawSpan, _ kind: Kind) {
-        var found = Children()
-        found.read(children)
-        format = found.originalFormat ?? type
-        configuration = found.configuration
-        encryption = found.encryption
-        encryptionFault = found.encryption == nil ? found.encryptionFault : nil
+        var fields = Children()
+        fields.read(children)
+        format = fields.originalFormat ?? type
+        configuration = fields.configuration
+        encryption = fields.encryption
+        encryptionFault = fields.encryption == nil ? fields.encryptionFault : nil
         switch type {
-        case "drms", "aavd", "drmi": protection = found.protection(scheme: found.scheme ?? type)
+        case "drms", "aavd", "drmi": protection = fields.protection(scheme: fields.scheme ?? type)
         default:
-            if type == "enca" || type == "encv" || found.isProtected {
-                protection = found.protection(scheme: found.scheme ?? found.originalFormat ?? type)
+            if type == "enca" || type == "encv" || fields.isProtected {
+                protection = fields.protection(scheme: fields.scheme ?? fields.originalFormat ?? type)
             }
         }
         guard kind == .sound else { return }
         switch format {
-        case "mp4a", "enca", "drms", "aavd": codec = found.codec ?? .other("mp4a")
+        case "mp4a", "enca", "drms", "aavd": codec = fields.codec ?? .other("mp4a")
         case ".mp3", "ms\0U": codec = .mp3
         default: codec = .other("\(format)")
         }
@@ -145,47 +145,47 @@ package struct SampleEntry: Sendable {
         }
 
         mutating func read(_ span: RawSpan, depth: Int = 0) {
-            var found = self
+            var result = self
             MemoryBoxes.forEach(in: span) { type, content in
-                if depth < 2, found.configuration.isEmpty, SampleEntry.configurations.contains(type) {
-                    found.configuration = [UInt8](copying: content)
+                if depth < 2, result.configuration.isEmpty, SampleEntry.configurations.contains(type) {
+                    result.configuration = [UInt8](copying: content)
                 }
                 switch type {
-                case "esds": found.codec = found.codec ?? ElementaryStreamDescriptor.codec(content)
-                case "wave" where depth == 0: found.read(content, depth: 1)
+                case "esds": result.codec = result.codec ?? ElementaryStreamDescriptor.codec(content)
+                case "wave" where depth == 0: result.read(content, depth: 1)
                 case "sinf" where depth < 2:
-                    found.isProtected = true
-                    found.read(content, depth: 2)
-                case "frma" where content.byteCount >= 4 && depth == 2: found.originalFormat = FourCC(content.u32(at: 0))
-                case "schm" where content.byteCount >= 8: found.scheme = FourCC(content.u32(at: 4))
+                    result.isProtected = true
+                    result.read(content, depth: 2)
+                case "frma" where content.byteCount >= 4 && depth == 2: result.originalFormat = FourCC(content.u32(at: 0))
+                case "schm" where content.byteCount >= 8: result.scheme = FourCC(content.u32(at: 4))
                 case "schi" where depth == 2:
-                    found.schemeInformation = [UInt8](copying: content)
-                    do throws(Malformed) { found.encryption = try SampleEntry.trackEncryption(content) } catch {
-                        found.encryptionFault = error
+                    result.schemeInformation = [UInt8](copying: content)
+                    do throws(Malformed) { result.encryption = try SampleEntry.trackEncryption(content) } catch {
+                        result.encryptionFault = error
                     }
                 default: break
                 }
             }
-            self = found
+            self = result
         }
     }
 
     /// The parameters of Common Encryption in scheme information; nil if there are none.
     private static func trackEncryption(_ schemeInformation: RawSpan) throws(Malformed) -> TrackEncryption? {
-        var found: TrackEncryption?
+        var encryption: TrackEncryption?
         var fault: Malformed?
         MemoryBoxes.forEach(in: schemeInformation) { type, content in
-            if type == "tenc", found == nil {
-                do throws(Malformed) { found = try TrackEncryption(tenc: content) } catch { fault = error }
+            if type == "tenc", encryption == nil {
+                do throws(Malformed) { encryption = try TrackEncryption(tenc: content) } catch { fault = error }
             }
             if type == "uuid", content.byteCount >= 20, [UInt8](copying: content.extracting(0..<16)) == TrackEncryption.piffTrack
             {
                 var cursor = ByteCursor(content.extracting(20..<content.byteCount))
-                guard found == nil else { return }
-                do throws(Malformed) { found = try TrackEncryption(piff: &cursor) } catch { fault = error }
+                guard encryption == nil else { return }
+                do throws(Malformed) { encryption = try TrackEncryption(piff: &cursor) } catch { fault = error }
             }
         }
-        if found == nil, let fault { throw fault }
-        return found
+        if encryption == nil, let fault { throw fault }
+        return encryption
     }
 }

@@ -70,7 +70,7 @@ package struct FragmentReader {
     /// The entries of `keyIDs`.
     private var seen: Set<NamedKey> = []
     /// The offset in the stream of the movie or the fragment that `window` reads.
-    private var held: Int64 = -1
+    private var windowOffset: Int64 = -1
 
     private struct NamedKey: Hashable {
         var track: UInt32
@@ -238,27 +238,27 @@ package struct FragmentReader {
             if size > 1 << 16 { makeRoom(for: Int(size)) }
             return nil
         }
-        let place = position
+        let offset = position
         let range = take(Int(size))
         switch type {
         case "moov":
-            try readMovie(range, at: place)
+            try readMovie(range, at: offset)
             return .movie(range)
         case "moof":
-            try readFragment(range, at: place)
+            try readFragment(range, at: offset)
             return .fragment(range)
         default: return .box(type, range)
         }
     }
 
-    private mutating func readMovie(_ range: Range<Int>, at place: Int64) throws {
-        window = FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
-        held = place
-        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
-        var found = MovieReader(window)
-        try found.read(box.content)
-        tracks = found.tracks
-        systems = found.systems
+    private mutating func readMovie(_ range: Range<Int>, at offset: Int64) throws {
+        window = FileWindow(PlacedBytes(start: offset, bytes: Array(buffer[range])))
+        windowOffset = offset
+        let box = try MP4Box(&window, at: offset, in: offset..<offset + Int64(range.count))
+        var movie = MovieReader(window)
+        try movie.read(box.content)
+        tracks = movie.tracks
+        systems = movie.systems
         walks = []
         ends = [:]
         forgetKeys()
@@ -287,26 +287,26 @@ package struct FragmentReader {
     ///   - tracks: the tracks that are decrypted.
     /// - Throws: `Malformed` if a box in it is damaged.
     package mutating func removeProtection(in range: Range<Int>, tracks: Set<UInt32>) throws {
-        let place = position - Int64(start - range.lowerBound)
+        let offset = position - Int64(start - range.lowerBound)
         // a copy of movies and fragments already exists
-        var window = held == place ? self.window : FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])))
-        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
+        var window = windowOffset == offset ? self.window : FileWindow(PlacedBytes(start: offset, bytes: Array(buffer[range])))
+        let box = try MP4Box(&window, at: offset, in: offset..<offset + Int64(range.count))
         for patch in try ProtectionRemoval(of: box, tracks: tracks, &window).patches {
-            let at = range.lowerBound + Int(patch.offset - place)
+            let at = range.lowerBound + Int(patch.offset - offset)
             buffer.replaceSubrange(at..<at + patch.bytes.count, with: patch.bytes)
             let zeros = at + patch.bytes.count
             for i in zeros..<zeros + patch.zeros { buffer[i] = 0 }
         }
     }
 
-    private mutating func readFragment(_ range: Range<Int>, at place: Int64) throws {
+    private mutating func readFragment(_ range: Range<Int>, at offset: Int64) throws {
         _ = try finish()
-        guard !tracks.isEmpty else { throw Malformed("a fragment comes before its movie", at: Int(clamping: place)) }
+        guard !tracks.isEmpty else { throw Malformed("a fragment comes before its movie", at: Int(clamping: offset)) }
         walks = []
         forgetKeys()
-        window = FileWindow(PlacedBytes(start: place, bytes: Array(buffer[range])), capacity: 1 << 14)
-        held = place
-        let box = try MP4Box(&window, at: place, in: place..<place + Int64(range.count))
+        window = FileWindow(PlacedBytes(start: offset, bytes: Array(buffer[range])), capacity: 1 << 14)
+        windowOffset = offset
+        let box = try MP4Box(&window, at: offset, in: offset..<offset + Int64(range.count))
         leastComposition = [:]
         firstComposition = [:]
         for part in try TrackFragment.read(box, of: tracks, &window) {
@@ -327,13 +327,13 @@ package struct FragmentReader {
             try walks[i].advance(&ends[id, default: 0], &window)
             firstComposition[id] = walks[i].next?.compositionOffset
         }
-        var found: [ProtectionSystemHeader] = []
+        var headers: [ProtectionSystemHeader] = []
         try MP4Box.forEach(in: box.content, &window) { box, window in
-            guard box.type == "pssh", found.count < 100, box.content.count <= 1 << 20 else { return }
+            guard box.type == "pssh", headers.count < 100, box.content.count <= 1 << 20 else { return }
             let content = try box.load(window.reader, limit: 1 << 20)
-            if let system = ProtectionSystemHeader(box.type, content.rawSpan) { found.append(system) }
+            if let system = ProtectionSystemHeader(box.type, content.rawSpan) { headers.append(system) }
         }
-        if !found.isEmpty { systems = found }
+        if !headers.isEmpty { systems = headers }
     }
 
     // MARK: - Samples

@@ -44,18 +44,18 @@ package struct FragmentSurvey {
         in fragments: [MP4Box],
         of reader: any ByteReader
     ) throws -> [(track: UInt32, id: KeyID)] {
-        var found: [(track: UInt32, id: KeyID)] = []
+        var keyIDs: [(track: UInt32, id: KeyID)] = []
         var seen: [UInt32: Set<KeyID>] = [:]
         var window = FileWindow(reader, capacity: 1 << 14)
         for fragment in fragments {
             for part in try TrackFragment.read(fragment, of: tracks, &window) {
                 let replacement = part.auxiliary.replacement.map { [$0] } ?? []
-                for group in part.auxiliary.groups.fragment + replacement where group.isProtected && found.count < 65_536 {
-                    if seen[part.trackID, default: []].insert(group.keyID).inserted { found.append((part.trackID, group.keyID)) }
+                for group in part.auxiliary.groups.fragment + replacement where group.isProtected && keyIDs.count < 65_536 {
+                    if seen[part.trackID, default: []].insert(group.keyID).inserted { keyIDs.append((part.trackID, group.keyID)) }
                 }
             }
         }
-        return found
+        return keyIDs
     }
 
     /// Reads the header of the next fragment.
@@ -66,7 +66,7 @@ package struct FragmentSurvey {
     /// - Returns: the part of each track; nil if it has none.
     /// - Throws: the errors of the reader; `Malformed` if the header is damaged, or there are more samples.
     package mutating func read(_ fragment: MP4Box, limit: Int) throws -> [Part?] {
-        var found = [Part?](repeating: nil, count: tracks.count)
+        var parts = [Part?](repeating: nil, count: tracks.count)
         for part in try TrackFragment.read(fragment, of: tracks, &window) {
             guard let track = tracks.firstIndex(where: { $0.id == part.trackID }) else { continue }
             count += part.sampleCount
@@ -74,11 +74,11 @@ package struct FragmentSurvey {
             var walk = TrackFragmentSamples(part, from: ends[track])
             while let sample = try walk.next(&window) {
                 let presented = sample.decodeTime &+ sample.compositionOffset &+ sample.duration
-                let end = max(found[track]?.presentedEnd ?? presented, presented)
-                found[track] = Part(first: found[track]?.first ?? sample, presentedEnd: end)
+                let end = max(parts[track]?.presentedEnd ?? presented, presented)
+                parts[track] = Part(first: parts[track]?.first ?? sample, presentedEnd: end)
             }
             ends[track] = walk.decodeTime
         }
-        return found
+        return parts
     }
 }

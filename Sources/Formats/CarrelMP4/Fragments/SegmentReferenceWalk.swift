@@ -20,7 +20,7 @@ package struct SegmentReferenceWalk {
         var window: FileWindow
         /// The offset of the next reference, and how many follow.
         var entry: Int64
-        var rest: Int
+        var remaining: Int
         /// The first byte, and the time, of the stretch that the next reference names.
         var at: Int64
         var time: Int64
@@ -35,7 +35,7 @@ package struct SegmentReferenceWalk {
     private var boxes = 0
     /// The end of the last stretch of media, and the indexed stretch that is to be added next.
     private var end: Int64 = 0
-    private var awaited: Range<Int64>?
+    private var nextIndexRange: Range<Int64>?
 
     /// Index boxes that are read, at most.
     private static let boxLimit = 4096
@@ -74,10 +74,10 @@ package struct SegmentReferenceWalk {
     ///   - window: reads its bytes.
     /// - Throws: the errors of the reader; `Malformed` if it is damaged.
     package mutating func add(_ box: MP4Box, of window: FileWindow) throws {
-        guard box.type == "sidx", !box.isCut, levels.count < depth, awaited.map({ $0.contains(box.start) }) ?? true else {
+        guard box.type == "sidx", !box.isCut, levels.count < depth, nextIndexRange.map({ $0.contains(box.start) }) ?? true else {
             throw Malformed("an index leads to something else, is cut off, or leads too deep", at: Int(box.start))
         }
-        awaited = nil
+        nextIndexRange = nil
         boxes += 1
         guard boxes <= Self.boxLimit else { throw Malformed("too many indexes", at: Int(box.start)) }
         var window = window
@@ -97,7 +97,7 @@ package struct SegmentReferenceWalk {
             throw Malformed("an index has more references than bytes", at: Int(at))
         }
         let start = box.content.upperBound + Int64(offset)
-        levels.append(Level(window: window, entry: entries, rest: count, at: start, time: Int64(time)))
+        levels.append(Level(window: window, entry: entries, remaining: count, at: start, time: Int64(time)))
     }
 
     /// Returns the next reference; nil after the last one.
@@ -105,29 +105,29 @@ package struct SegmentReferenceWalk {
     /// - Throws: the errors of the reader; `Malformed` if an index references bytes after the end of the file, or before others.
     package mutating func next() throws -> Reference? {
         while var level = levels.popLast() {
-            guard level.rest > 0 else { continue }
-            let place = level.entry
-            let word = try level.window.u32(at: place, "index reference")
-            let duration = Int64(try level.window.u32(at: place + 4, "index reference"))
-            let access = try level.window.u32(at: place + 8, "index reference")
+            guard level.remaining > 0 else { continue }
+            let entry = level.entry
+            let word = try level.window.u32(at: entry, "index reference")
+            let duration = Int64(try level.window.u32(at: entry + 4, "index reference"))
+            let access = try level.window.u32(at: entry + 8, "index reference")
             let range = level.at..<level.at + Int64(word & 0x7fff_ffff)
             guard range.upperBound <= length else {
-                throw Malformed("an index names bytes past the end of the file", at: Int(place))
+                throw Malformed("an index names bytes past the end of the file", at: Int(entry))
             }
             let time = level.time
             level.entry += 12
-            level.rest -= 1
+            level.remaining -= 1
             level.at = range.upperBound
             level.time += duration
             levels.append(level)
             guard word >> 31 == 0 else {
-                guard range.count >= 8 else { throw Malformed("an index leads to nothing", at: Int(place)) }
+                guard range.count >= 8 else { throw Malformed("an index leads to nothing", at: Int(entry)) }
                 // it is after the index that references it, so that none is read twice
-                awaited = range
+                nextIndexRange = range
                 return .index(range)
             }
             guard range.isEmpty || range.count >= 8, range.lowerBound >= end else {
-                throw Malformed("a subsegment is too short, or lies before another", at: Int(place))
+                throw Malformed("a subsegment is too short, or lies before another", at: Int(entry))
             }
             end = range.upperBound
             let isSync = access >> 31 == 1 && access >> 28 & 7 <= 2

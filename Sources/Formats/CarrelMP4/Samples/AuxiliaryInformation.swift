@@ -146,8 +146,8 @@ struct AuxiliaryInformation {
         }
         guard isProtected else { return }
         guard let iv = encryption?.constantIV else {
-            let place = entries?.lowerBound ?? (sizes.count > 0 ? sizes.start : max(0, window.start))
-            throw Malformed("sample \(number) has no initialization vector", at: Int(place))
+            let position = entries?.lowerBound ?? (sizes.count > 0 ? sizes.start : max(0, window.start))
+            throw Malformed("sample \(number) has no initialization vector", at: Int(position))
         }
         result.iv = iv
     }

@@ -8,7 +8,7 @@ package struct MP4SamplePosition: Sendable {
     /// A place in a table of runs: the next entry, and the samples that the one before it still has.
     struct Run: Sendable {
         var index: UInt32 = 0
-        var left: UInt32 = 0
+        var remaining: UInt32 = 0
         var value: Int64 = 0
     }
 

@@ -7,11 +7,11 @@ import CarrelBytes
 /// Holds windows of the tables, 100 KiB in all, whatever the length of the track, and the run headers of one fragment, which are
 /// limited.
 package struct MP4Samples {
-    private var listed: TableSamples
-    private var fragmented: FragmentSamples
+    private var tableSamples: TableSamples
+    private var fragmentSamples: FragmentSamples
     private let fileLength: Int64
     private let allowsTruncation: Bool
-    private var held: MP4Sample?
+    private var pendingSample: MP4Sample?
     private var isFragment = false
     /// When the samples returned so far end, in units of the track's time scale.
     private var end: Int64 = 0
@@ -29,15 +29,15 @@ package struct MP4Samples {
     package private(set) var truncatedAt: Int64?
 
     init(
-        _ listed: TableSamples,
-        _ fragmented: FragmentSamples,
+        _ tableSamples: TableSamples,
+        _ fragmentSamples: FragmentSamples,
         fileLength: Int64,
         allowsTruncation: Bool,
         from time: Int64 = 0
     ) {
         end = time
-        self.listed = listed
-        self.fragmented = fragmented
+        self.tableSamples = tableSamples
+        self.fragmentSamples = fragmentSamples
         self.fileLength = fileLength
         self.allowsTruncation = allowsTruncation
     }
@@ -47,18 +47,18 @@ package struct MP4Samples {
     /// - Throws: the errors of the reader; `Malformed` if the tables contradict each other, or a sample is beyond the end of the
     ///   file. If truncation is allowed, the samples end instead, and `truncatedAt` is set.
     package mutating func next() throws -> MP4Sample? {
-        if let sample = held {
-            held = nil
+        if let sample = pendingSample {
+            pendingSample = nil
             return handOut(sample)
         }
         guard truncatedAt == nil else { return nil }
         guard let sample = try nextListed() else { return nil }
         guard sample.offset <= fileLength, Int64(sample.size) <= fileLength - sample.offset else {
-            let place = min(sample.offset, fileLength)
+            let offset = min(sample.offset, fileLength)
             guard allowsTruncation else {
-                throw Malformed("file is cut off: sample \(index) lies past its end", at: Int(place))
+                throw Malformed("file is cut off: sample \(index) lies past its end", at: Int(offset))
             }
-            truncatedAt = place
+            truncatedAt = offset
             return nil
         }
         total += Int64(sample.size)
@@ -67,9 +67,9 @@ package struct MP4Samples {
     }
 
     private mutating func nextListed() throws -> MP4Sample? {
-        if !isFragment, let sample = try listed.next() { return sample }
+        if !isFragment, let sample = try tableSamples.next() { return sample }
         isFragment = true
-        return try fragmented.next(from: end)
+        return try fragmentSamples.next(from: end)
     }
 
     /// Reads how the last sample returned by `next` is encrypted. Must be called for each sample of a protected track, in order.
@@ -80,19 +80,19 @@ package struct MP4Samples {
     /// - Throws: the errors of the reader; `Malformed` if the parameters are damaged or missing.
     package mutating func readEncryption(_ defaults: TrackEncryption?, into result: inout SampleEncryption) throws {
         if isFragment {
-            try fragmented.readEncryption(defaults, into: &result)
+            try fragmentSamples.readEncryption(defaults, into: &result)
         } else {
-            try listed.readEncryption(defaults, into: &result)
+            try tableSamples.readEncryption(defaults, into: &result)
         }
     }
 
     /// Skips what `readEncryption` would return, for a walk that only counts; vectors of fixed length are not read.
     package mutating func skipEncryption(_ defaults: TrackEncryption?) throws {
-        if !isFragment { try listed.skipEncryption(defaults) }
+        if !isFragment { try tableSamples.skipEncryption(defaults) }
     }
 
     /// The position of the next sample among the listed ones. Not valid after `nextRun`, or in fragments.
-    package var position: MP4SamplePosition { listed.position }
+    package var position: MP4SamplePosition { tableSamples.position }
 
     private mutating func handOut(_ sample: MP4Sample) -> MP4Sample {
         index += 1
@@ -111,7 +111,7 @@ package struct MP4Samples {
         var run = MP4Run(range: first.range, sizes: [first.size])
         while run.sizes.count < Self.runLimit, let sample = try next() {
             guard sample.offset == run.range.upperBound, run.range.count + sample.size <= limit else {
-                held = sample
+                pendingSample = sample
                 index -= 1
                 duration &-= sample.duration
                 break
@@ -131,9 +131,9 @@ extension MP4Samples {
     ///   - reader: its file.
     ///   - position: a place that a walk through the same track had; nil is the start.
     package init(of track: MP4Track, in reader: any ByteReader, from position: MP4SamplePosition?) {
-        var listed = TableSamples(track.tables, track.auxiliary, reader)
-        if let position { listed.position = position }
-        self.init(listed, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
+        var tableSamples = TableSamples(track.tables, track.auxiliary, reader)
+        if let position { tableSamples.position = position }
+        self.init(tableSamples, FragmentSamples(track, [], reader), fileLength: reader.length, allowsTruncation: false)
     }
 
     /// The samples of some fragments.

@@ -13,7 +13,7 @@ struct SampleGroups {
     var runs = SampleTables.Table()
 
     private var run = 0
-    private var left = 0
+    private var remaining = 0
     private var index = 0
 
     /// No table describes more groups: a key a sample for ten hours would be an attack.
@@ -26,8 +26,8 @@ struct SampleGroups {
 
     /// The place of the next sample.
     var position: MP4SamplePosition.Run {
-        get { MP4SamplePosition.Run(index: UInt32(clamping: run), left: UInt32(clamping: left), value: Int64(index)) }
-        set { (run, left, index) = (Int(newValue.index), Int(newValue.left), Int(newValue.value)) }
+        get { MP4SamplePosition.Run(index: UInt32(clamping: run), remaining: UInt32(clamping: remaining), value: Int64(index)) }
+        set { (run, remaining, index) = (Int(newValue.index), Int(newValue.remaining), Int(newValue.value)) }
     }
 
     /// Reads the content of an `sgpd` box; nothing when it groups by something else.
@@ -71,15 +71,15 @@ struct SampleGroups {
 
     /// The parameters of the next sample; nil if the track's apply.
     mutating func next(_ window: inout FileWindow) throws -> TrackEncryption? {
-        while left == 0, run < runs.count {
+        while remaining == 0, run < runs.count {
             let at = runs.start + Int64(run) * 8
-            left = Int(try window.u32(at: at, "sample group"))
+            remaining = Int(try window.u32(at: at, "sample group"))
             index = Int(try window.u32(at: at + 4, "sample group"))
             run += 1
         }
         var group = defaultIndex
-        if left > 0 {
-            left -= 1
+        if remaining > 0 {
+            remaining -= 1
             group = index
         }
         guard group > 0 else { return nil }

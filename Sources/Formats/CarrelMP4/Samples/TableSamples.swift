@@ -187,10 +187,14 @@ struct TableSamples {
         get {
             MP4SamplePosition(
                 sample: UInt32(clamping: sample),
-                durations: .init(index: UInt32(clamping: durationIndex), left: UInt32(clamping: durationLeft), value: duration),
+                durations: .init(
+                    index: UInt32(clamping: durationIndex),
+                    remaining: UInt32(clamping: durationLeft),
+                    value: duration
+                ),
                 compositions: .init(
                     index: UInt32(clamping: compositionIndex),
-                    left: UInt32(clamping: compositionLeft),
+                    remaining: UInt32(clamping: compositionLeft),
                     value: composition
                 ),
                 chunk: UInt32(clamping: chunk),
@@ -209,9 +213,9 @@ struct TableSamples {
         }
         set {
             sample = Int(newValue.sample)
-            (durationIndex, durationLeft) = (Int(newValue.durations.index), Int(newValue.durations.left))
+            (durationIndex, durationLeft) = (Int(newValue.durations.index), Int(newValue.durations.remaining))
             duration = newValue.durations.value
-            (compositionIndex, compositionLeft) = (Int(newValue.compositions.index), Int(newValue.compositions.left))
+            (compositionIndex, compositionLeft) = (Int(newValue.compositions.index), Int(newValue.compositions.remaining))
             composition = newValue.compositions.value
             (chunk, samplesLeft) = (Int(newValue.chunk), Int(newValue.samplesLeft))
             (offset, decodeTime) = (newValue.offset, newValue.decodeTime)

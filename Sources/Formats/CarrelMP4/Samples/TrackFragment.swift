@@ -98,10 +98,10 @@ struct TrackFragment {
                 part.sampleCount += run.count
             case "sgpd" where isWanted:
                 let content = try box.load(window.reader, limit: 1 << 22)
-                if let found = try SampleGroups.entries(content.rawSpan) {
-                    part.auxiliary.groups.fragment = found.entries
-                    if found.defaultIndex > 0 {
-                        part.auxiliary.groups.defaultIndex = SampleGroups.fragmentBase | found.defaultIndex
+                if let groups = try SampleGroups.entries(content.rawSpan) {
+                    part.auxiliary.groups.fragment = groups.entries
+                    if groups.defaultIndex > 0 {
+                        part.auxiliary.groups.defaultIndex = SampleGroups.fragmentBase | groups.defaultIndex
                     }
                 }
             default:
@@ -119,13 +119,13 @@ struct TrackFragment {
     /// The least composition offset of its first samples: as far as pictures are reordered.
     func leastComposition(_ window: inout FileWindow) throws -> Int64 {
         var least: Int64 = 0
-        var left = 250
+        var remaining = 250
         for run in runs where run.hasSignedCompositions {
-            for index in 0..<min(run.count, left) {
+            for index in 0..<min(run.count, remaining) {
                 least = min(least, try run.sample(index, offset: 0, decodeTime: 0, &window).compositionOffset)
             }
-            left -= min(run.count, left)
-            if left == 0 { break }
+            remaining -= min(run.count, remaining)
+            if remaining == 0 { break }
         }
         return least
     }

@@ -202,10 +202,10 @@ package struct MediaFragment: Sendable {
         if !hasOneSize { flags |= 0x200 }
         if !simple { flags |= 0x400 }
         if hasOffsets { flags |= 0x800 }
-        var place = 0
+        var offsetField = 0
         writer.fullBox("trun", version: offsets.contains { $0 < 0 } ? 1 : 0, flags: flags) { writer in
             writer.u32(UInt32(clamping: count))
-            place = writer.bytes.count
+            offsetField = writer.bytes.count
             writer.u32(0)
             if differs { writer.u32(startsWithSync ? Self.sync : Self.nonSync) }
             for i in sizes.indices {
@@ -215,7 +215,7 @@ package struct MediaFragment: Sendable {
                 if hasOffsets { writer.u32(UInt32(bitPattern: offsets[i])) }
             }
         }
-        return place
+        return offsetField
     }
 
     private func writeAuxiliarySizes(_ protection: Protection, to writer: inout BoxWriter) {

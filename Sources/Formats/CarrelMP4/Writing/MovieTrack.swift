@@ -123,11 +123,11 @@ package struct MovieTrack: Sendable {
             writer.u16(handler == "soun" ? 0x100 : 0)
             writer.u16(0)
             let size = (width: UInt32(clamping: width) << 16, height: UInt32(clamping: height) << 16)
-            let shown = display ?? TrackDisplay(width: size.width, height: size.height)
-            for value in shown.matrix { writer.u32(UInt32(bitPattern: value)) }
+            let display = display ?? TrackDisplay(width: size.width, height: size.height)
+            for value in display.matrix { writer.u32(UInt32(bitPattern: value)) }
             // a header without a size leaves it to the description
-            writer.u32(shown.width > 0 ? shown.width : size.width)
-            writer.u32(shown.height > 0 ? shown.height : size.height)
+            writer.u32(display.width > 0 ? display.width : size.width)
+            writer.u32(display.height > 0 ? display.height : size.height)
         }
     }
 

@@ -58,16 +58,16 @@ struct ElementaryAssembler {
         if state == .header { at = readHeader(payload, &clock, &events) }
         guard state == .data else { return }
         var count = payload.byteCount - at
-        if let left = remaining { count = min(count, left) }
+        if let remaining { count = min(count, remaining) }
         if count > 0 {
             let bytes = payload.extracting(at..<at + count)
             video?.append(bytes, &events)
             audio?.append(bytes, &events)
             packets?.append(bytes, &events)
         }
-        guard let left = remaining else { return }
-        remaining = left - count
-        if left == count {
+        guard let remaining else { return }
+        self.remaining = remaining - count
+        if remaining == count {
             state = .outside
             packets?.end(&events)
         }
@@ -113,8 +113,8 @@ struct ElementaryAssembler {
         while true {
             guard let length = PESHeader.length(header.rawSpan) else { break }
             if header.count == length, length >= 6 {
-                guard let read = PESHeader(header.rawSpan) else { break }
-                begin(read, &clock, &events)
+                guard let pesHeader = PESHeader(header.rawSpan) else { break }
+                begin(pesHeader, &clock, &events)
                 return at
             }
             let count = min(length - header.count, payload.byteCount - at)

@@ -3,7 +3,7 @@
 /// Events not yet taken, in order.
 struct EventQueue: Sendable {
     private var events: [TransportStreamEvent] = []
-    private var taken = 0
+    private var position = 0
     /// The byte of the stream at which the packet being read starts.
     var offset = 0
 
@@ -16,12 +16,12 @@ struct EventQueue: Sendable {
     }
 
     mutating func next() -> TransportStreamEvent? {
-        guard taken < events.count else {
+        guard position < events.count else {
             events.removeAll(keepingCapacity: true)
-            taken = 0
+            position = 0
             return nil
         }
-        defer { taken += 1 }
-        return events[taken]
+        defer { position += 1 }
+        return events[position]
     }
 }

@@ -61,9 +61,9 @@ package struct TransportStreamDemuxer: Sendable {
         var aligner = PacketAligner()
         swap(&aligner, &self.aligner)
         defer { swap(&aligner, &self.aligner) }
-        let left = try aligner.finish { span, offset, position, skipped in read(span, offset, position, skipped) }
-        events.offset = aligner.position - left
-        if left > 0 { events.report(.lostSync(bytes: left), pid: nil) }
+        let lostCount = try aligner.finish { span, offset, position, skipped in read(span, offset, position, skipped) }
+        events.offset = aligner.position - lostCount
+        if lostCount > 0 { events.report(.lostSync(bytes: lostCount), pid: nil) }
         for i in assemblers.indices { assemblers[i].finish(&events) }
         heldCount = 0
         association.reset()
@@ -81,16 +81,16 @@ package struct TransportStreamDemuxer: Sendable {
         events.offset = position
         if skipped > 0 { events.report(.lostSync(bytes: skipped), pid: nil) }
         guard let packet = TransportPacket.parse(bytes, at: offset) else { return }
-        let place = Int(places[Int(packet.pid)]) - 1
-        guard place >= 0 else { return }
+        let index = Int(places[Int(packet.pid)]) - 1
+        guard index >= 0 else { return }
         guard !packet.hasError else { return events.report(.damagedPacket, pid: packet.pid) }
         if let time = packet.clock, packet.pid == program?.clockPID {
             events.append(.clock(pid: packet.pid, time: time, offset: position))
         }
         guard !packet.payload.isEmpty else { return }
         let payload = bytes.extracting(offset + packet.payload.lowerBound..<offset + packet.payload.upperBound)
-        let content = sources[place].content
-        switch sources[place].follow(packet, payload) {
+        let content = sources[index].content
+        switch sources[index].follow(packet, payload) {
         case .next: break
         case .repeated: return
         case .gap(let isAnnounced):
@@ -99,10 +99,10 @@ package struct TransportStreamDemuxer: Sendable {
         }
         guard packet.scrambling == 0 else {
             // a scrambled stream may have clear packets among the others: those with less than a block of payload
-            if packet.scrambling != sources[place].scrambling {
+            if packet.scrambling != sources[index].scrambling {
                 events.report(.scrambled(control: packet.scrambling), pid: packet.pid)
             }
-            sources[place].scrambling = packet.scrambling
+            sources[index].scrambling = packet.scrambling
             abandon(content)
             return
         }
@@ -173,12 +173,12 @@ package struct TransportStreamDemuxer: Sendable {
 
     private mutating func readAssociation(_ section: TableSection) throws(Malformed) {
         let programs = try ProgramAssociation(section).programs
-        let wanted = programs.first { wantedProgram == nil ? $0.number != 0 : $0.number == wantedProgram }
+        let match = programs.first { wantedProgram == nil ? $0.number != 0 : $0.number == wantedProgram }
         // of a table in several sections, the program may be in another
-        guard let wanted, section.number == 0 || wantedProgram != nil || mapPID == nil else { return }
-        guard wanted.pid != 0, wanted.pid != mapPID || wanted.number != programNumber else { return }
-        mapPID = wanted.pid
-        programNumber = wanted.number
+        guard let match, section.number == 0 || wantedProgram != nil || mapPID == nil else { return }
+        guard match.pid != 0, match.pid != mapPID || match.number != programNumber else { return }
+        mapPID = match.pid
+        programNumber = match.number
         mapSection = nil
         mapSections.reset()
         replaceStreams(nil)

@@ -48,14 +48,14 @@ struct PacketWriter {
         var to = unsafe start
         var lead = unsafe lead
         var from = unsafe body.baseAddress ?? UnsafeRawPointer(start)
-        var left = body.count
+        var remaining = body.count
         var count = UInt32(counter)
         var packet = 0
         while packet < packets {
             let fixed = packet == 0 ? field.length : 0
             let later = packets &- 1 &- packet
             // a byte is kept for each packet to come
-            let payload = min(capacity - fixed, lead.count + left - later)
+            let payload = min(capacity - fixed, lead.count + remaining - later)
             let stuffing = capacity - fixed - payload
             let hasField = fixed + stuffing > 0
             let first = word | (packet == 0 ? 0x0040_0000 : 0) | (hasField ? 0x20 : 0) | count
@@ -70,15 +70,15 @@ struct PacketWriter {
             if payload > part {
                 unsafe (target + part).copyMemory(from: from, byteCount: payload - part)
                 unsafe from += payload - part
-                left -= payload - part
+                remaining -= payload - part
             }
             count = (count &+ 1) & 15
             packet &+= 1
             unsafe to += packetLength
 
             // packets that hold nothing but the body; all that come are full unless bytes are spread
-            guard unsafe lead.isEmpty, left >= capacity * (packets - packet - 1) else { continue }
-            let stop = packet + left / capacity
+            guard unsafe lead.isEmpty, remaining >= capacity * (packets - packet - 1) else { continue }
+            let stop = packet + remaining / capacity
             while packet < stop {
                 unsafe to.storeBytes(of: (word | count).bigEndian, as: UInt32.self)
                 unsafe copy(from, to + 4)
@@ -87,9 +87,9 @@ struct PacketWriter {
                 packet &+= 1
                 unsafe to += packetLength
             }
-            left %= capacity
+            remaining %= capacity
         }
-        precondition(unsafe left == 0 && lead.isEmpty, "the unit was not written whole")
+        precondition(unsafe remaining == 0 && lead.isEmpty, "the unit was not written whole")
         counter = UInt8(count)
     }
 

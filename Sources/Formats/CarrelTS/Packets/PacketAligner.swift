@@ -8,10 +8,10 @@ struct PacketAligner {
     private(set) var position = 0
     /// Bytes passed over since packets were lost; zero while they are found.
     private(set) var skipped = 0
-    private var held: [UInt8] = []
+    private var buffer: [UInt8] = []
     private var isAligned = true
     /// Packets found, up to two: from there on their distance is settled.
-    private var found = 0
+    private var foundCount = 0
 
     /// Bytes passed over before it is settled that this is not a transport stream.
     private static let searchLimit = 1 << 16
@@ -29,18 +29,18 @@ struct PacketAligner {
     ) throws(Malformed) {
         var at = 0
         while at < bytes.byteCount {
-            if isAligned, held.isEmpty {
+            if isAligned, buffer.isEmpty {
                 while bytes.byteCount - at >= Self.length, bytes.u8(at: at) == TransportPacket.syncByte {
                     body(bytes, at, position, takeSkipped())
                     at += Self.length
                     position += Self.length
-                    found = min(2, found + 1)
+                    foundCount = min(2, foundCount + 1)
                 }
                 if at == bytes.byteCount { return }
             }
             // one packet is buffered, or three while their distance is determined
-            let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length - held.count)
-            held.append(copying: bytes.extracting(at..<at + count))
+            let count = min(bytes.byteCount - at, (isAligned ? 1 : 3) * Self.length - buffer.count)
+            buffer.append(copying: bytes.extracting(at..<at + count))
             at += count
             try drain(isLast: false, body)
         }
@@ -51,11 +51,11 @@ struct PacketAligner {
     /// - Returns: remaining bytes that are not a packet.
     mutating func finish(_ body: (RawSpan, _ offset: Int, _ position: Int, _ skipped: Int) -> Void) throws(Malformed) -> Int {
         try drain(isLast: true, body)
-        let left = held.count + takeSkipped()
-        position += held.count
-        held.removeAll(keepingCapacity: true)
+        let remainder = buffer.count + takeSkipped()
+        position += buffer.count
+        buffer.removeAll(keepingCapacity: true)
         isAligned = true
-        return left
+        return remainder
     }
 
     private mutating func takeSkipped() -> Int {
@@ -70,32 +70,32 @@ struct PacketAligner {
         var at = 0
         while true {
             if isAligned {
-                guard held.count - at >= 1 else { break }
-                guard held[at] == TransportPacket.syncByte else {
+                guard buffer.count - at >= 1 else { break }
+                guard buffer[at] == TransportPacket.syncByte else {
                     isAligned = false
                     continue
                 }
-                guard held.count - at >= Self.length else { break }
+                guard buffer.count - at >= Self.length else { break }
                 let skipped = takeSkipped()
-                body(held.rawSpan, at, position, skipped)
+                body(buffer.rawSpan, at, position, skipped)
                 at += Self.length
                 position += Self.length
-                found = min(2, found + 1)
+                foundCount = min(2, foundCount + 1)
             } else {
                 try refuseOtherSizes(at)
                 // a position is decided once the bytes of the two following packets are present, in whatever pieces they arrived
-                let end = max(at, held.count - (isLast ? Self.length : 2 * Self.length))
+                let end = max(at, buffer.count - (isLast ? Self.length : 2 * Self.length))
                 let start = candidate(in: at..<end)
                 skip((start ?? end) - at)
                 at = start ?? end
-                guard found == 2 || skipped <= Self.searchLimit else {
+                guard foundCount == 2 || skipped <= Self.searchLimit else {
                     throw Malformed("no transport packets are found", at: position)
                 }
                 guard start != nil else { break }
                 isAligned = true
             }
         }
-        held.removeFirst(at)
+        buffer.removeFirst(at)
     }
 
     private mutating func skip(_ count: Int) {
@@ -108,18 +108,18 @@ struct PacketAligner {
     private func candidate(in range: Range<Int>) -> Int? {
         let sync = TransportPacket.syncByte
         return range.first { at in
-            held[at] == sync && held[at + Self.length] == sync
-                && (at + 2 * Self.length >= held.count || held[at + 2 * Self.length] == sync)
+            buffer[at] == sync && buffer[at + Self.length] == sync
+                && (at + 2 * Self.length >= buffer.count || buffer[at + 2 * Self.length] == sync)
         }
     }
 
     private func refuseOtherSizes(_ start: Int) throws(Malformed) {
-        guard found < 2, skipped == 0 else { return }
+        guard foundCount < 2, skipped == 0 else { return }
         let sync = TransportPacket.syncByte
         // four bytes of time before each packet, or sixteen of error correction after it
         for (size, lead) in [(192, 4), (204, 16)] where position == (size == 192 ? 0 : Self.length) {
             let first = start + lead
-            if first + size < held.count, held[first] == sync, held[first + size] == sync {
+            if first + size < buffer.count, buffer[first] == sync, buffer[first + size] == sync {
                 throw Malformed("transport packets of \(size) bytes are not supported", at: position)
             }
         }

@@ -12,25 +12,25 @@ extension ElementaryStream {
     /// without its setup.
     package func sampleEncrypted(setup: AudioSetupInformation? = nil) -> ElementaryStream? {
         guard let entry = Self.encryptedTypes.first(where: { $0.clear == type }) else { return nil }
-        var kept = [StreamDescriptor.privateData(entry.letters)]
+        var encryptedDescriptors = [StreamDescriptor.privateData(entry.letters)]
         if entry.clear != 0x1b {
             guard let setup else { return nil }
-            kept.append(.registration("apad", setup.bytes))
+            encryptedDescriptors.append(.registration("apad", setup.bytes))
         }
         // a registration in the clear names the clear format
-        kept += descriptors.filter { $0.tag != 0x05 }
-        return ElementaryStream(pid: pid, type: entry.encrypted, descriptors: kept)
+        encryptedDescriptors += descriptors.filter { $0.tag != 0x05 }
+        return ElementaryStream(pid: pid, type: entry.encrypted, descriptors: encryptedDescriptors)
     }
 
     /// The description of the same stream with samples in the clear; itself when they are.
     package var clear: ElementaryStream {
         guard let entry = Self.encryptedTypes.first(where: { $0.encrypted == type }) else { return self }
-        var kept = descriptors.filter {
+        var clearDescriptors = descriptors.filter {
             !$0.names(AudioSetupInformation.format, tag: 0x05) && !($0.tag == 0x0f && $0.content == Array(entry.letters.utf8))
         }
-        if entry.clear == 0x81 { kept.insert(.registration("AC-3"), at: 0) }
-        if entry.clear == 0x87 { kept.insert(.registration("EAC3"), at: 0) }
-        return ElementaryStream(pid: pid, type: entry.clear, descriptors: kept)
+        if entry.clear == 0x81 { clearDescriptors.insert(.registration("AC-3"), at: 0) }
+        if entry.clear == 0x87 { clearDescriptors.insert(.registration("EAC3"), at: 0) }
+        return ElementaryStream(pid: pid, type: entry.clear, descriptors: clearDescriptors)
     }
 
     /// The setup of encrypted audio; nil if the stream has none that can be read.

@@ -81,13 +81,13 @@ package struct SampleAES: ~Copyable, Sendable {
         swap(&output, &self.output)
         defer { swap(&output, &self.output) }
         output.removeAll(keepingCapacity: true)
-        var done = 0
+        var copiedEnd = 0
         var units = ByteStreamUnits(data.rawSpan)
         while let range = units.next() {
             let type = NALUnitType(.h264, header: data[range.lowerBound])
             guard type.number == 1 || type.number == 5, range.count > Self.shortest else { continue }
-            output.append(copying: data.rawSpan.extracting(done..<range.lowerBound))
-            done = range.upperBound
+            output.append(copying: data.rawSpan.extracting(copiedEnd..<range.lowerBound))
+            copiedEnd = range.upperBound
             let bytes = data.rawSpan.extracting(range)
             switch direction {
             case .decrypt:
@@ -102,8 +102,8 @@ package struct SampleAES: ~Copyable, Sendable {
                 EmulationPrevention.append(insertedInto: unit.rawSpan, to: &output)
             }
         }
-        guard done > 0 else { return }
-        output.append(copying: data.rawSpan.extracting(done..<data.count))
+        guard copiedEnd > 0 else { return }
+        output.append(copying: data.rawSpan.extracting(copiedEnd..<data.count))
         swap(&output, &data)
     }
 

@@ -131,19 +131,19 @@ package struct ProgramTracker: Sendable {
         case 0:
             for section in association.consume(packet, bytes) {
                 guard let table = try? TableSection(section.rawSpan), table.table == ProgramAssociation.table,
-                    let read = try? ProgramAssociation(table)
+                    let programs = try? ProgramAssociation(table)
                 else { continue }
-                mapPID = read.programs.first { $0.number != 0 }?.pid
+                mapPID = programs.programs.first { $0.number != 0 }?.pid
             }
         case mapPID:
             for section in mapTable.consume(packet, bytes) {
-                guard let table = try? TableSection(section.rawSpan), let read = try? ProgramMap(table) else { continue }
-                map = read
+                guard let table = try? TableSection(section.rawSpan), let programMap = try? ProgramMap(table) else { continue }
+                map = programMap
             }
         case messagePID:
             for section in messages.consume(bytes.extracting(packet.payload), startsUnit: packet.startsUnit) {
-                guard let table = try? TableSection(section.rawSpan), let read = try? KeyMessage(table) else { continue }
-                message = read
+                guard let table = try? TableSection(section.rawSpan), let keyMessage = try? KeyMessage(table) else { continue }
+                message = keyMessage
             }
         default: break
         }

@@ -2,12 +2,12 @@
 
 import CarrelBytes
 
-/// The sections that begin in one packet, and the places of their bytes in that packet and those that follow (ISO/IEC 13818-1 §2.4.4.1).
+/// The sections that begin in one packet, and the ranges of their bytes in that packet and those that follow (ISO/IEC 13818-1 §2.4.4.1).
 struct SectionRun {
     /// Whole sections, from the table id to the checksum.
     private(set) var sections: [[UInt8]] = []
-    /// The places of the bytes of sections, in order.
-    private var places: [Range<Int>] = []
+    /// The ranges of the bytes of sections, in order.
+    private var ranges: [Range<Int>] = []
 
     /// Packets that are looked at, at most: a section ends in the packets of its program well before.
     private static let packetLimit = 1 << 16
@@ -20,7 +20,7 @@ struct SectionRun {
     ///   - start: the offset of the packet in which they begin.
     ///   - end: the end of the packets.
     init?(_ bytes: RawSpan, pid: UInt16, from start: Int, to end: Int) {
-        var held: [UInt8] = []
+        var buffer: [UInt8] = []
         var used = 0
         var at = start
         var isFirst = true
@@ -29,26 +29,26 @@ struct SectionRun {
             guard let packet = TransportPacket.parse(bytes, at: at), packet.pid == pid, packet.scrambling == 0,
                 !packet.payload.isEmpty
             else { continue }
-            var place = at + packet.payload.lowerBound..<at + packet.payload.upperBound
+            var range = at + packet.payload.lowerBound..<at + packet.payload.upperBound
             var isLast = false
             if packet.startsUnit {
-                let pointer = place.lowerBound + 1 + Int(bytes.u8(at: place.lowerBound))
-                guard pointer <= place.upperBound else { return nil }
-                place = isFirst ? pointer..<place.upperBound : place.lowerBound + 1..<pointer
+                let pointer = range.lowerBound + 1 + Int(bytes.u8(at: range.lowerBound))
+                guard pointer <= range.upperBound else { return nil }
+                range = isFirst ? pointer..<range.upperBound : range.lowerBound + 1..<pointer
                 isLast = !isFirst
             }
             isFirst = false
-            places.append(place)
-            held.append(copying: bytes.extracting(place))
+            ranges.append(range)
+            buffer.append(copying: bytes.extracting(range))
             // stuffing is 0xff, which is not a table
-            while used < held.count, held[used] != 0xff {
-                guard held.count - used >= 3 else { break }
-                let length = 3 + Int(held.rawSpan.u16(at: used + 1) & 0xfff)
-                guard held.count - used >= length else { break }
-                sections.append(Array(held[used..<used + length]))
+            while used < buffer.count, buffer[used] != 0xff {
+                guard buffer.count - used >= 3 else { break }
+                let length = 3 + Int(buffer.rawSpan.u16(at: used + 1) & 0xfff)
+                guard buffer.count - used >= length else { break }
+                sections.append(Array(buffer[used..<used + length]))
                 used += length
             }
-            if used == held.count || held[used] == 0xff { return }
+            if used == buffer.count || buffer[used] == 0xff { return }
             // a section interrupted by the next one is left unchanged
             if isLast { return nil }
         }
@@ -63,8 +63,8 @@ struct SectionRun {
     func write(_ sections: [UInt8], to bytes: inout MutableRawSpan) {
         var next = 0
         unsafe bytes.withUnsafeMutableBytes { buffer in
-            for place in places {
-                for i in place {
+            for range in ranges {
+                for i in range {
                     unsafe buffer[i] = next < sections.count ? sections[next] : 0xff
                     next += 1
                 }

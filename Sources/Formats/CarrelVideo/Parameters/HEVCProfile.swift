@@ -58,10 +58,10 @@ package struct HEVCProfile: Sendable, Hashable {
         reversed = reversed.byteSwapped
         var text = ["", "A", "B", "C"][Int(space & 3)]
         text += "\(number).\(String(reversed, radix: 16, uppercase: true)).\(isHighTier ? "H" : "L")\(level)"
-        var rest = constraints << 16
-        while rest != 0 {
-            text += "." + String(rest >> 56, radix: 16, uppercase: true)
-            rest <<= 8
+        var remainder = constraints << 16
+        while remainder != 0 {
+            text += "." + String(remainder >> 56, radix: 16, uppercase: true)
+            remainder <<= 8
         }
         return text
     }

@@ -59,7 +59,7 @@ struct HEVCSequenceSyntax: Sendable {
         }
         var sets: [HEVCReferenceSet] = []
         for _ in 0..<(try bits.unsigned("reference sets", limit: 64)) {
-            sets.append(try HEVCReferenceSet(&bits, behind: sets, isInSlice: false))
+            sets.append(try HEVCReferenceSet(&bits, after: sets, isInSlice: false))
         }
         referenceSets = sets
         hasLongTerm = try bits.flag("long-term pictures")

@@ -71,7 +71,7 @@ struct HEVCSliceSyntax: Sendable {
                 }
                 current = sequence.referenceSets[index].used
             } else {
-                current = try HEVCReferenceSet(&bits, behind: sequence.referenceSets, isInSlice: true).used
+                current = try HEVCReferenceSet(&bits, after: sequence.referenceSets, isInSlice: true).used
             }
             if sequence.hasLongTerm { current += try Self.readLongTerm(&bits, sequence) }
             if sequence.hasTemporalPrediction { hasTemporal = try bits.flag("temporal prediction") }
@@ -95,15 +95,15 @@ struct HEVCSliceSyntax: Sendable {
 
     /// Reads the long-term pictures, and returns how many of them the current picture uses.
     private static func readLongTerm(_ bits: inout ParameterBits, _ sequence: HEVCSequenceSyntax) throws(Malformed) -> Int {
-        let listed = sequence.longTermUsed
-        let fromSequence = listed.isEmpty ? 0 : try bits.unsigned("long-term pictures", limit: 32)
+        let usage = sequence.longTermUsed
+        let fromSequence = usage.isEmpty ? 0 : try bits.unsigned("long-term pictures", limit: 32)
         let own = try bits.unsigned("long-term pictures", limit: 32)
         var used = 0
         for i in 0..<fromSequence + own {
             if i < fromSequence {
-                let index = Int(try bits.bits(width(listed.count), "long-term picture"))
-                guard index < listed.count else { throw Malformed("long-term picture does not exist", at: bits.position / 8) }
-                if listed[index] { used += 1 }
+                let index = Int(try bits.bits(width(usage.count), "long-term picture"))
+                guard index < usage.count else { throw Malformed("long-term picture does not exist", at: bits.position / 8) }
+                if usage[index] { used += 1 }
             } else {
                 _ = try bits.bits(sequence.orderBits, "picture order")
                 if try bits.flag("long-term picture") { used += 1 }

@@ -72,10 +72,10 @@ package struct SliceHeaderReader: Sendable {
 
     /// Number of bytes in a unit that contain its first `count` bytes without emulation prevention.
     private static func escapedLength(_ count: Int, in unit: RawSpan) -> Int {
-        var left = count
+        var remaining = count
         var zeros = 0
         var at = 0
-        while left > 0, at < unit.byteCount {
+        while remaining > 0, at < unit.byteCount {
             let byte = unit.u8(at: at)
             at += 1
             if zeros >= 2, byte == 3 {
@@ -83,7 +83,7 @@ package struct SliceHeaderReader: Sendable {
                 continue
             }
             zeros = byte == 0 ? zeros + 1 : 0
-            left -= 1
+            remaining -= 1
         }
         return at
     }

@@ -10,18 +10,18 @@ package enum EmulationPrevention {
     ///   - unit: a whole NAL unit, header included.
     ///   - out: gets at most as many bytes as the unit has.
     package static func append(removedFrom unit: RawSpan, to out: inout [UInt8]) {
-        var done = 0
+        var copiedEnd = 0
         var at = 0
         while let pair = ZeroPair.first(in: unit, from: at), pair + 2 < unit.byteCount {
             guard unit.u8(at: pair + 2) == 3 else {
                 at = pair + 1
                 continue
             }
-            out.append(copying: unit.extracting(done..<pair + 2))
-            done = pair + 3
-            at = done
+            out.append(copying: unit.extracting(copiedEnd..<pair + 2))
+            copiedEnd = pair + 3
+            at = copiedEnd
         }
-        out.append(copying: unit.extracting(done..<unit.byteCount))
+        out.append(copying: unit.extracting(copiedEnd..<unit.byteCount))
     }
 
     /// Counts violations of emulation prevention that no encoder bug explains: 02 after two zero bytes, or 03 after them followed
@@ -46,19 +46,19 @@ package enum EmulationPrevention {
     ///   - unit: a whole NAL unit, header included.
     ///   - out: gets at most half as many bytes again as the unit has.
     package static func append(insertedInto unit: RawSpan, to out: inout [UInt8]) {
-        var done = 0
+        var copiedEnd = 0
         var at = 0
         while let pair = ZeroPair.first(in: unit, from: at), pair + 2 < unit.byteCount {
             guard unit.u8(at: pair + 2) <= 3 else {
                 at = pair + 3
                 continue
             }
-            out.append(copying: unit.extracting(done..<pair + 2))
+            out.append(copying: unit.extracting(copiedEnd..<pair + 2))
             out.append(3)
-            done = pair + 2
-            at = done
+            copiedEnd = pair + 2
+            at = copiedEnd
         }
-        out.append(copying: unit.extracting(done..<unit.byteCount))
+        out.append(copying: unit.extracting(copiedEnd..<unit.byteCount))
         // a unit must not end in a zero byte
         if unit.byteCount > 0, unit.u8(at: unit.byteCount - 1) == 0 { out.append(3) }
     }

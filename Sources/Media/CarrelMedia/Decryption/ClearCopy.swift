@@ -16,7 +16,7 @@ package struct ClearCopy: ~Copyable {
     private let file: MP4File
     private var walks: [TrackWalk] = []
     private var patches = PatchWalk()
-    private var done = DecryptedRanges()
+    private var decryptedRanges = DecryptedRanges()
 
     /// - Parameters:
     ///   - file: the file.
@@ -51,7 +51,7 @@ package struct ClearCopy: ~Copyable {
                     throw Malformed("sample of \(sample.size) bytes is longer than \(Self.sampleLimit)", at: Int(sample.offset))
                 }
                 // decrypting twice would silently corrupt the bytes
-                guard done.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
+                guard decryptedRanges.insert(sample.range) else { throw Malformed("samples overlap", at: Int(sample.offset)) }
                 if sample.range.upperBound > end {
                     // no other sample overlaps the end of this one
                     guard !isExtended else { throw Malformed("samples overlap", at: Int(sample.offset)) }
@@ -64,9 +64,9 @@ package struct ClearCopy: ~Copyable {
                     // chunks of this file are not in sample order
                     var bytes = try file.reader.readAll(sample.range)
                     try walks[i].decrypt(&bytes, at: 0)
-                    let written = Int(min(at - sample.offset, Int64(bytes.count)))
-                    try sink.overwrite(bytes.rawSpan.extracting(0..<written), at: sample.offset)
-                    block.replaceSubrange(0..<bytes.count - written, with: bytes[written...])
+                    let count = Int(min(at - sample.offset, Int64(bytes.count)))
+                    try sink.overwrite(bytes.rawSpan.extracting(0..<count), at: sample.offset)
+                    block.replaceSubrange(0..<bytes.count - count, with: bytes[count...])
                     try walks[i].advance()
                     continue
                 }

@@ -37,24 +37,24 @@ package struct ClearRewrite {
     package mutating func write(to sink: inout some MediaSink, progress: (Int64) throws -> Void) throws {
         let beginning = writer.beginning
         try sink.write(beginning.rawSpan)
-        var done: Int64 = 0
-        var told: Int64 = 0
+        var byteCount: Int64 = 0
+        var reportedCount: Int64 = 0
         while let next = earliest() {
             let end = time(next) + Self.chunkSeconds
             while readers[next].sample != nil, time(next) < end {
-                let written = try readers[next].next { sample, bytes, range in
+                let result = try readers[next].next { sample, bytes, range in
                     try sink.write(bytes.bytes.extracting(range))
-                    done += Int64(sample.size)
+                    byteCount += Int64(sample.size)
                     return (sample, range.count)
                 }
-                guard let (sample, size) = written else { break }
+                guard let (sample, size) = result else { break }
                 guard writer.append(to: next, sample, size: size) else {
                     throw Malformed("sample does not fit into an index", at: Int(clamping: sample.offset))
                 }
             }
-            if done - told >= 1 << 20 {
-                try progress(done)
-                told = done
+            if byteCount - reportedCount >= 1 << 20 {
+                try progress(byteCount)
+                reportedCount = byteCount
             }
         }
         let index = writer.index

@@ -47,7 +47,7 @@ package struct ClearSampleCheck: Sendable {
     private let coding: Coding
     private var pictureParameterSets: Set<Int> = []
     /// Samples still to look at.
-    private var left = 0
+    private var samplesLeft = 0
     private var good = 0
     private var bad = 0
     private var ends = SliceEnds()
@@ -110,7 +110,7 @@ package struct ClearSampleCheck: Sendable {
 
     /// Resets the counts for another key.
     package mutating func restart() {
-        if case .unknown = coding { left = 0 } else { left = Self.limit }
+        if case .unknown = coding { samplesLeft = 0 } else { samplesLeft = Self.limit }
         good = 0
         bad = 0
         ends = SliceEnds()
@@ -124,8 +124,8 @@ package struct ClearSampleCheck: Sendable {
     /// - Returns: the evidence that the key is wrong, as a lower-case phrase; nil if there is none.
     @inline(__always)
     package mutating func fault(of sample: RawSpan, _ parameters: SampleEncryption) -> String? {
-        guard left > 0 || scanLeft > 0 || looksAtEnds else { return nil }
-        return (left > 0 ? look(sample, parameters) : nil) ?? (looksAtEnds ? lookAtEnds(sample, parameters) : nil)
+        guard samplesLeft > 0 || scanLeft > 0 || looksAtEnds else { return nil }
+        return (samplesLeft > 0 ? look(sample, parameters) : nil) ?? (looksAtEnds ? lookAtEnds(sample, parameters) : nil)
             ?? (scanLeft > 0 ? scan(sample, parameters) : nil)
     }
 
@@ -179,7 +179,7 @@ package struct ClearSampleCheck: Sendable {
     }
 
     private mutating func look(_ sample: RawSpan, _ parameters: SampleEncryption) -> String? {
-        left -= 1
+        samplesLeft -= 1
         let finding: Finding =
             switch coding {
             case .picture(let codec, let lengthSize, let allowsAnyOrder):
@@ -306,9 +306,9 @@ extension SampleEncryption {
     /// Whether a byte was encrypted under every scheme; a final partial block, which CBC leaves clear, was not.
     fileprivate func encrypts(_ offset: Int, of size: Int) -> Bool {
         guard isProtected else { return false }
-        func isInside(_ place: Int, _ length: Int) -> Bool {
-            guard place >= 0, place < length - length % 16 else { return false }
-            return pattern.isWhole || place / 16 % (pattern.crypt + pattern.skip) < pattern.crypt
+        func isInside(_ position: Int, _ length: Int) -> Bool {
+            guard position >= 0, position < length - length % 16 else { return false }
+            return pattern.isWhole || position / 16 % (pattern.crypt + pattern.skip) < pattern.crypt
         }
         guard !subsamples.isEmpty else { return isInside(offset, size) }
         var at = 0

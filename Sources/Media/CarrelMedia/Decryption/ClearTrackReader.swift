@@ -39,7 +39,7 @@ package final class ClearTrackReader {
     private let reader: any ByteReader
     private var samples: MP4Samples
     /// Samples that are still read, at most.
-    private var left: Int
+    private var remaining: Int
     private var parameters = SampleEncryption()
     private var common: TrackDecrypter?
     private var whole: WholeSamples?
@@ -73,7 +73,7 @@ package final class ClearTrackReader {
         _ protection: FileProtection,
         count: Int = .max
     ) throws {
-        left = count
+        remaining = count
         self.track = track
         self.reader = reader
         self.samples = samples
@@ -94,9 +94,9 @@ package final class ClearTrackReader {
     }
 
     private func advance() throws {
-        sample = left > 0 ? try samples.next() : nil
+        sample = remaining > 0 ? try samples.next() : nil
         guard let sample else { return }
-        left -= 1
+        remaining -= 1
         guard sample.size <= FragmentReader.sampleLimit else {
             throw Malformed("sample of \(sample.size) bytes is longer than \(FragmentReader.sampleLimit)", at: Int(sample.offset))
         }
@@ -123,10 +123,10 @@ package final class ClearTrackReader {
         if sample.offset < start || sample.range.upperBound > end { try fill(from: sample) }
         let at = Int(sample.offset - start)
         let range = at..<at + sample.size
-        var held: [UInt8] = []
-        swap(&held, &buffer)
-        defer { swap(&held, &buffer) }
-        var elements = held.mutableSpan
+        var content: [UInt8] = []
+        swap(&content, &buffer)
+        defer { swap(&content, &buffer) }
+        var elements = content.mutableSpan
         var bytes = unsafe elements.mutableBytes
         var clear = range
         if let whole {
@@ -153,12 +153,12 @@ package final class ClearTrackReader {
     private func fill(from first: MP4Sample) throws {
         var end = first.range.upperBound
         var look = samples
-        var left = left
-        while left > 0, end - first.offset < Self.runLength, let sample = try look.next(), sample.offset == end,
+        var remaining = remaining
+        while remaining > 0, end - first.offset < Self.runLength, let sample = try look.next(), sample.offset == end,
             sample.range.upperBound - first.offset <= Self.runLength
         {
             end = sample.range.upperBound
-            left -= 1
+            remaining -= 1
         }
         buffer = try reader.readAll(first.offset..<end)
         start = first.offset

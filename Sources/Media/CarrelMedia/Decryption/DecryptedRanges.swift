@@ -29,34 +29,34 @@ package struct DecryptedRanges: Sendable {
         }
         // nearly all come in the order of the file
         var run = runs.count - 1
-        var place = runs[run].count
+        var index = runs[run].count
         if range.lowerBound < last.upperBound {
             run = Self.first(runs.indices) { runs[$0][runs[$0].count - 1].upperBound > range.lowerBound }
-            place = Self.first(runs[run].indices) { runs[run][$0].upperBound > range.lowerBound }
-            guard range.upperBound <= runs[run][place].lowerBound else { return false }
+            index = Self.first(runs[run].indices) { runs[run][$0].upperBound > range.lowerBound }
+            guard range.upperBound <= runs[run][index].lowerBound else { return false }
         }
-        return insert(range, run, place)
+        return insert(range, run, index)
     }
 
     /// Inserts a range into a run, before the index of the next higher range.
-    private mutating func insert(_ range: Range<Int64>, _ run: Int, _ place: Int) -> Bool {
-        let joinsBefore = place > 0 && runs[run][place - 1].upperBound == range.lowerBound
-        let joinsNext = place < runs[run].count && runs[run][place].lowerBound == range.upperBound
+    private mutating func insert(_ range: Range<Int64>, _ run: Int, _ index: Int) -> Bool {
+        let joinsBefore = index > 0 && runs[run][index - 1].upperBound == range.lowerBound
+        let joinsNext = index < runs[run].count && runs[run][index].lowerBound == range.upperBound
         switch (joinsBefore, joinsNext) {
         case (true, true):
-            runs[run][place - 1] = runs[run][place - 1].lowerBound..<runs[run][place].upperBound
-            runs[run].remove(at: place)
+            runs[run][index - 1] = runs[run][index - 1].lowerBound..<runs[run][index].upperBound
+            runs[run].remove(at: index)
             count -= 1
-        case (true, false): runs[run][place - 1] = runs[run][place - 1].lowerBound..<range.upperBound
-        case (false, true): runs[run][place] = range.lowerBound..<runs[run][place].upperBound
+        case (true, false): runs[run][index - 1] = runs[run][index - 1].lowerBound..<range.upperBound
+        case (false, true): runs[run][index] = range.lowerBound..<runs[run][index].upperBound
         case (false, false):
             guard count < Self.limit else { return false }
             count += 1
-            runs[run].insert(range, at: place)
+            runs[run].insert(range, at: index)
             guard runs[run].count > Self.runLimit else { return true }
-            let behind = Array(runs[run][(Self.runLimit / 2)...])
+            let tail = Array(runs[run][(Self.runLimit / 2)...])
             runs[run].removeSubrange((Self.runLimit / 2)...)
-            runs.insert(behind, at: run + 1)
+            runs.insert(tail, at: run + 1)
         }
         return true
     }

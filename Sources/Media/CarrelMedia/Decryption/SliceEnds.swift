@@ -11,7 +11,7 @@ import CarrelBytes
 struct SliceEnds: Sendable {
     /// Eighths of a bit of evidence that the key is right; negative values are evidence that it is wrong.
     private var score = 0
-    private var left = 512
+    private var remaining = 512
     /// The ends of the last slices: still pictures repeat them, and a repetition adds no evidence.
     private var recent: [UInt64] = []
 
@@ -23,7 +23,7 @@ struct SliceEnds: Sendable {
     private static let recentLimit = 32
 
     /// Whether more slices are looked at.
-    var isOpen: Bool { left > 0 && score < Self.right }
+    var isOpen: Bool { remaining > 0 && score < Self.right }
     /// Whether the key is right.
     var isVerified: Bool { score >= Self.right }
     /// Whether the key is wrong.
@@ -40,7 +40,7 @@ struct SliceEnds: Sendable {
         guard !recent.contains(end) else { return }
         if recent.count == Self.recentLimit { recent.removeFirst() }
         recent.append(end)
-        left -= 1
+        remaining -= 1
         // log2(1/7) is the frequency of each of seven places, and -place the frequency in random bytes
         score += 8 * last.trailingZeroBitCount - 22
     }

@@ -36,7 +36,7 @@ package struct FileRemux {
             if let preroll = track.plan.preroll { remuxer.begin(preroll, of: i, at: track.index) }
         }
         remuxer.beginSegment()
-        var done: Int64 = 0
+        var byteCount: Int64 = 0
         while let next = earliest(remuxer) {
             let track = tracks[next]
             let part = track.part
@@ -49,13 +49,13 @@ package struct FileRemux {
                         )
                         : Malformed(error.what, at: Int(clamping: sample.offset) + error.offset)
                 }
-                done += Int64(sample.size)
+                byteCount += Int64(sample.size)
             }
-            if let begun = track.part, begun != part { remuxer.begin(begun, of: next) }
+            if let newPart = track.part, newPart != part { remuxer.begin(newPart, of: next) }
             if remuxer.packets.count >= 1 << 19 {
                 try sink.write(remuxer.packets.bytes)
                 remuxer.packets.removeAll()
-                try progress(done)
+                try progress(byteCount)
             }
         }
         remuxer.endSegment()

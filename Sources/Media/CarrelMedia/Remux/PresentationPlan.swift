@@ -68,9 +68,9 @@ struct PresentationPlan: Sendable {
             if let part = presented.parts.first {
                 var first = try Self.beginning(of: part, track, file)
                 if isPicture, part.start > 0 {
-                    let found = try Preroll(file.samples(of: track), before: part.start, timescale: track.timescale)
-                    first = found.first
-                    if !found.isEmpty { preroll = found }
+                    let candidate = try Preroll(file.samples(of: track), before: part.start, timescale: track.timescale)
+                    first = candidate.first
+                    if !candidate.isEmpty { preroll = candidate }
                 }
                 samples = first..<max(first, try Self.end(of: part, track, file))
             }

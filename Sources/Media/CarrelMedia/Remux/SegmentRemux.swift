@@ -80,7 +80,7 @@ package struct SegmentRemux: ~Copyable {
     private var tags = TimedTags()
     private var remuxer: TransportRemuxer?
     /// Bytes of the packets that were taken.
-    private var taken = 0
+    private var takenCount = 0
     private var isFinished = false
 
     /// The next thing that a caller of ``advance(keys:)`` does.
@@ -188,12 +188,12 @@ package struct SegmentRemux: ~Copyable {
     /// - Returns: the packets; empty if all were taken.
     package mutating func takePackets(_ limit: Int) -> [UInt8] {
         guard var remuxer = remuxer.take() else { return [] }
-        let end = min(remuxer.packets.count, taken + limit)
-        let piece = [UInt8](copying: remuxer.packets.bytes.extracting(taken..<end))
-        taken = end
-        if taken == remuxer.packets.count {
+        let end = min(remuxer.packets.count, takenCount + limit)
+        let piece = [UInt8](copying: remuxer.packets.bytes.extracting(takenCount..<end))
+        takenCount = end
+        if takenCount == remuxer.packets.count {
             remuxer.packets.removeAll()
-            taken = 0
+            takenCount = 0
         }
         self.remuxer = consume remuxer
         return piece
@@ -209,14 +209,16 @@ package struct SegmentRemux: ~Copyable {
     /// Makes packets until something is needed.
     private mutating func need() throws -> Need {
         while true {
-            let made = remuxer?.packets.count ?? 0
-            if made >= Self.blockLength { return .step(.packets) }
+            let packetCount = remuxer?.packets.count ?? 0
+            if packetCount >= Self.blockLength { return .step(.packets) }
             for i in readers.indices where readers[i].pending == nil {
                 guard try findSample(readers[i]) else { return .keys(i) }
-                guard readers[i].pending != nil || readers[i].isEnded else { return .step(made > 0 ? .packets : .stream(i)) }
+                guard readers[i].pending != nil || readers[i].isEnded else {
+                    return .step(packetCount > 0 ? .packets : .stream(i))
+                }
             }
             guard let next = readers.indices.min(by: { readers[$0].time < readers[$1].time }), readers[next].pending != nil else {
-                guard !isFinished else { return .step(made > 0 ? .packets : .finished) }
+                guard !isFinished else { return .step(packetCount > 0 ? .packets : .finished) }
                 isFinished = true
                 try remuxer?.write(&tags, upTo: .max)
                 for fault in tags.faults where !omitted.contains(fault) { omitted.append(fault) }
@@ -262,17 +264,17 @@ package struct SegmentRemux: ~Copyable {
                 )
             }
         }
-        var made = try TransportRemuxer(tracks, delays: delays, shifts: shifts, reserved: reserved)
-        omitted = made.omitted
-        if hasTags || !tags.isEmpty { try made.addTimedTags() }
+        var newRemuxer = try TransportRemuxer(tracks, delays: delays, shifts: shifts, reserved: reserved)
+        omitted = newRemuxer.omitted
+        if hasTags || !tags.isEmpty { try newRemuxer.addTimedTags() }
         if let number {
             // tables once per segment, so that their counters continue in the next
-            made.repeatsTables = false
-            made.beginSegment(behind: number)
+            newRemuxer.repeatsTables = false
+            newRemuxer.beginSegment(after: number)
         } else {
-            made.beginSegment()
+            newRemuxer.beginSegment()
         }
-        remuxer = consume made
+        remuxer = consume newRemuxer
     }
 
     private mutating func take(_ reader: Reader) throws {
@@ -281,12 +283,12 @@ package struct SegmentRemux: ~Copyable {
         }
         guard let (track, sample, range) = reader.pending, var remuxer = remuxer.take() else { return }
         reader.pending = nil
-        let place = reader.firstTrack + track
+        let index = reader.firstTrack + track
         var fault: Malformed?
-        if remuxer.takes(place) {
+        if remuxer.takes(index) {
             do throws(Malformed) {
                 try reader.fragments.withBytes { bytes throws(Malformed) in
-                    try remuxer.write(sample, of: place, &bytes, in: range)
+                    try remuxer.write(sample, of: index, &bytes, in: range)
                 }
             } catch {
                 fault = error

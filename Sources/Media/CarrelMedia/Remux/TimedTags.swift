@@ -31,7 +31,7 @@ struct TimedTags: Sendable {
     private var waiting: [Tag] = []
     private var waitingBytes = 0
     /// The last events, the oldest first.
-    private var seen: [Identity] = []
+    private var recentIdentities: [Identity] = []
 
     /// Bytes of a tag, at most: a PES packet holds no more.
     private static let tagLimit = 65_000
@@ -39,7 +39,7 @@ struct TimedTags: Sendable {
     private static let countLimit = 1024
     private static let byteLimit = 1 << 20
     /// Events that are known again.
-    private static let seenLimit = 256
+    private static let recentLimit = 256
 
     /// Whether nothing waits.
     var isEmpty: Bool { unsettled.isEmpty && waiting.isEmpty }
@@ -59,9 +59,9 @@ struct TimedTags: Sendable {
             return
         }
         let identity = Identity(scheme: message.scheme, value: message.value, id: message.id)
-        guard !seen.contains(identity) else { return }
-        seen.append(identity)
-        if seen.count > Self.seenLimit { seen.removeFirst() }
+        guard !recentIdentities.contains(identity) else { return }
+        recentIdentities.append(identity)
+        if recentIdentities.count > Self.recentLimit { recentIdentities.removeFirst() }
         unsettled.append(message)
         waitingBytes += message.data.count
         // relative times are settled with the next sample: more of them than can wait have no fragment
@@ -86,8 +86,8 @@ struct TimedTags: Sendable {
         for message in unsettled {
             let time = MediaTime.ticks(Int64(clamping: message.time), timescale: Int64(message.timescale))
             let tag = Tag(time: (message.isRelative ? segment : origin) &+ time, bytes: message.data)
-            let place = waiting.firstIndex { $0.time <= tag.time } ?? waiting.count
-            waiting.insert(tag, at: place)
+            let index = waiting.firstIndex { $0.time <= tag.time } ?? waiting.count
+            waiting.insert(tag, at: index)
         }
         unsettled = []
     }

@@ -6,7 +6,7 @@ extension TransportRemuxer {
     /// Begins an independent segment: its continuity counters begin where every other segment of the same streams ends.
     ///
     /// - Parameter tables: how often the tables are written before it, modulo 16.
-    package mutating func beginSegment(behind tables: Int) {
+    package mutating func beginSegment(after tables: Int) {
         muxer.counters = ContinuityCounters(segment: tables, streams: muxer.program.streams.count)
         muxer.beginSegment(into: &packets)
     }

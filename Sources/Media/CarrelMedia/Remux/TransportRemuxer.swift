@@ -90,13 +90,13 @@ package struct TransportRemuxer: ~Copyable {
                 omitted.append("track \(track.id) (\(track.kind)): neither pictures nor sound")
                 continue
             }
-            var made: (ElementaryStream, [Stream.Coding?])?
+            var form: (ElementaryStream, [Stream.Coding?])?
             do throws(Malformed) {
-                made = try Self.codings(track, pid: 0x100 + min(reserved, 32) + UInt16(elementary.count))
+                form = try Self.codings(track, pid: 0x100 + min(reserved, 32) + UInt16(elementary.count))
             } catch {
                 throw MediaError(.malformed, "track \(track.id): \(error.what)")
             }
-            guard elementary.count < 32, let (stream, codings) = made else {
+            guard elementary.count < 32, let (stream, codings) = form else {
                 streams.append(nil)
                 omitted.append(
                     "track \(track.id) (\(track.entries.first.map { "\($0.format)" } ?? track.kind)): no form in transport streams"
@@ -263,8 +263,8 @@ package struct TransportRemuxer: ~Copyable {
         case .picture(let codec, let prefix, let lengthSize):
             let decoded = streams[track]?.clock.next(time) ?? presented
             // a picture that came too late for any delay is presented when it is decoded
-            let shown = max(presented, decoded)
-            try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, shown, decoded)
+            let displayTime = max(presented, decoded)
+            try writePicture(sample, stream.number, codec, prefix, lengthSize, &bytes, range, displayTime, decoded)
         case .adts(let template):
             guard let header = template.header(payloadLength: range.count) else {
                 throw Malformed("sample of \(range.count) bytes cannot be an ADTS frame", at: 0)

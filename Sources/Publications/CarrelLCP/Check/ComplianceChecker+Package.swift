@@ -63,8 +63,8 @@ extension ComplianceChecker {
         for relation in ["contents", "cover"] {
             forbidden.formUnion(publication.links(withRelation: relation).compactMap(\.path))
         }
-        let found = encrypted.filter { forbidden.contains($0) || Self.clearExtensions.contains($0.fileExtension ?? "") }
-        return found.map(\.string).min().map { "\"\($0)\" must not be encrypted" }
+        let violations = encrypted.filter { forbidden.contains($0) || Self.clearExtensions.contains($0.fileExtension ?? "") }
+        return violations.map(\.string).min().map { "\"\($0)\" must not be encrypted" }
     }
 
     /// Audio, images, video and PDF are already compressed, and must be encrypted without deflating.

@@ -37,9 +37,9 @@ extension ComplianceChecker {
         let none = Self.reason(addresses, isOffline: isOffline)
         let isGood = answer(name, lists, certificate, doubt: doubt, none: none, &report)
         do throws(LCPError) {
-            let kept = try await store?.revocationLists() ?? (lists: [], unreadable: [])
-            let lists = kept.lists.filter { $0.isSigned(by: root) }
-            let doubt = kept.unreadable.first.map { "the list from \($0) that is kept on this device cannot be read" }
+            let cache = try await store?.revocationLists() ?? (lists: [], unreadable: [])
+            let lists = cache.lists.filter { $0.isSigned(by: root) }
+            let doubt = cache.unreadable.first.map { "the list from \($0) that is kept on this device cannot be read" }
             let none = "no list of revoked certificates that its root signed is kept on this device"
             return answer(nameOfKept, lists, certificate, doubt: doubt, none: none, &report) && isGood
         } catch {

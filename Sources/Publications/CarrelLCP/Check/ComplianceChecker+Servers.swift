@@ -29,8 +29,8 @@ extension ComplianceChecker {
             request.maxRedirects = 5
             let response = try await client.send(request)
             guard response.status == .ok else { return "the server answered \(response.status.rawValue)" }
-            let given = response.headers["Content-Type"].flatMap { MediaType($0) }?.essence ?? "nothing"
-            return given == type ? nil : "it has the media type \(given) instead of \(type)"
+            let actualType = response.headers["Content-Type"].flatMap { MediaType($0) }?.essence ?? "nothing"
+            return actualType == type ? nil : "it has the media type \(actualType) instead of \(type)"
         } catch {
             return "it cannot be had: \(error)"
         }

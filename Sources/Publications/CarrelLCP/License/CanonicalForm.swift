@@ -92,7 +92,7 @@ enum CanonicalForm: CaseIterable, Sendable {
         guard let first = digits.first else { return "0" }
         let sign = isNegative ? "-" : ""
         if scale >= 0 { return sign + String(digits) + String(repeating: "0", count: scale) }
-        let rest = digits.count > 1 ? "." + String(digits.dropFirst()) : ""
-        return "\(sign)\(first)\(rest)E\(digits.count - 1 + scale)"
+        let decimals = digits.count > 1 ? "." + String(digits.dropFirst()) : ""
+        return "\(sign)\(first)\(decimals)E\(digits.count - 1 + scale)"
     }
 }

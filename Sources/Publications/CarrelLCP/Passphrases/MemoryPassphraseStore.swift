@@ -4,7 +4,7 @@ import CarrelThreads
 
 /// Remembers passphrases until the process ends.
 public final class MemoryPassphraseStore: PassphraseStore {
-    private let known = Locked<[(key: UserKey, owner: PassphraseOwner)]>([])
+    private let entries = Locked<[(key: UserKey, owner: PassphraseOwner)]>([])
 
     private let catalogLimit: Int
     private let usedLimit: Int
@@ -21,17 +21,17 @@ public final class MemoryPassphraseStore: PassphraseStore {
     }
 
     public func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey] {
-        PassphraseOrder.sorted(known.withLock { $0 }, for: license)
+        PassphraseOrder.sorted(entries.withLock { $0 }, for: license)
     }
 
     public func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError) {
-        known.withLock { known in
-            known.removeAll { $0.key == key && $0.owner == owner }
-            known.insert((key, owner), at: 0)
+        entries.withLock { entries in
+            entries.removeAll { $0.key == key && $0.owner == owner }
+            entries.insert((key, owner), at: 0)
             let isOfCatalog = owner.license == nil
-            let same = known.indices.filter { (known[$0].owner.license == nil) == isOfCatalog }
+            let same = entries.indices.filter { (entries[$0].owner.license == nil) == isOfCatalog }
             let limit = isOfCatalog ? catalogLimit : usedLimit
-            if same.count > limit, let oldest = same.last { known.remove(at: oldest) }
+            if same.count > limit, let oldest = same.last { entries.remove(at: oldest) }
         }
     }
 }

@@ -67,19 +67,19 @@ enum PassphraseOrder {
     static let usedLimit = 10_000
 
     /// - Parameters:
-    ///   - known: keys and their owners, the newest first.
+    ///   - entries: keys and their owners, the newest first.
     ///   - license: the license to unlock.
     /// - Returns: each key once.
-    static func sorted(_ known: [(key: UserKey, owner: PassphraseOwner)], for license: LicenseDocument) -> [UserKey] {
-        let wanted = PassphraseOwner(license)
+    static func sorted(_ entries: [(key: UserKey, owner: PassphraseOwner)], for license: LicenseDocument) -> [UserKey] {
+        let target = PassphraseOwner(license)
         func rank(_ owner: PassphraseOwner) -> Int {
-            if owner.license == wanted.license, owner.provider == nil || owner.provider == wanted.provider { return 0 }
-            guard owner.provider == wanted.provider else { return 3 }
-            return owner.user != nil && owner.user == wanted.user ? 1 : 2
+            if owner.license == target.license, owner.provider == nil || owner.provider == target.provider { return 0 }
+            guard owner.provider == target.provider else { return 3 }
+            return owner.user != nil && owner.user == target.user ? 1 : 2
         }
         var keys: [UserKey] = []
-        for place in 0...3 {
-            for entry in known where rank(entry.owner) == place && keys.count < limit {
+        for level in 0...3 {
+            for entry in entries where rank(entry.owner) == level && keys.count < limit {
                 if !keys.contains(entry.key) { keys.append(entry.key) }
             }
         }

@@ -34,14 +34,14 @@ public struct LCPContentProtection: ContentProtection {
                 packageFetcher = try await service.opener.fetcher(of: package, warnings: ofArchive)
                 warnings = await LicensedPackage.warnings(of: license, packageFetcher) + ofArchive.warnings
             }
-            let found = try await LicensedPackage.document(in: packageFetcher)
-            if found == nil, try await !LicensedPackage.isEncrypted(packageFetcher) { return nil }
+            let document = try await LicensedPackage.document(in: packageFetcher)
+            if document == nil, try await !LicensedPackage.isEncrypted(packageFetcher) { return nil }
             mediaType = try await LicensedPackage.mediaType(of: package, packageFetcher)
-            guard let found else {
+            guard let document else {
                 package.mediaType = mediaType ?? package.mediaType
-                return Self.restricted(package, packageFetcher, Self.missingLicense, license: nil)
+                return Self.restrictedAsset(package, packageFetcher, Self.missingLicense, license: nil)
             }
-            bytes = found
+            bytes = document
         } catch {
             throw Publication.OpeningError(error)
         }
@@ -56,7 +56,7 @@ public struct LCPContentProtection: ContentProtection {
         package.mediaType = mediaType ?? package.mediaType
         let license: UnverifiedLicense
         do throws(LCPError) { license = try unverified.get() } catch {
-            return Self.restricted(package, packageFetcher, error, license: nil)
+            return Self.restrictedAsset(package, packageFetcher, error, license: nil)
         }
         let opening = LicenseOpening(
             service: service,
@@ -69,7 +69,7 @@ public struct LCPContentProtection: ContentProtection {
         let lcpLicense = LCPLicense(outcome, service) { license throws(LCPError) in try await container.replace(license) }
         var protected =
             switch outcome.unlocked {
-            case .failure(let error): Self.restricted(package, container.fetcher, error, license: lcpLicense)
+            case .failure(let error): Self.restrictedAsset(package, container.fetcher, error, license: lcpLicense)
             case .success(let keys): try await open(package, container.fetcher, keys, lcpLicense)
             }
         protected.warnings = warnings
@@ -113,7 +113,7 @@ public struct LCPContentProtection: ContentProtection {
         "it is protected by Readium LCP, and its license is missing: open the license document (.lcpl) again"
     )
 
-    private static func restricted(
+    private static func restrictedAsset(
         _ asset: PublicationAsset,
         _ fetcher: any Fetcher,
         _ error: LCPError,

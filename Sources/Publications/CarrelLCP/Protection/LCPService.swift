@@ -82,9 +82,9 @@ public final class LCPService: Sendable {
 
     /// Checks a license as it has to be before it may be used, with the lists that are known.
     func verify(_ license: UnverifiedLicense) async -> Result<VerifiedLicense, LCPError> {
-        let known = await lists.known()
+        let revocationLists = await lists.current()
         do throws(LCPError) {
-            let verified = try license.verified(by: configuration.profiles, revocationLists: known)
+            let verified = try license.verified(by: configuration.profiles, revocationLists: revocationLists)
             if !configuration.isOffline { lists.refresh(for: verified.certificate) }
             return .success(verified)
         } catch {
@@ -116,13 +116,13 @@ public final class LCPService: Sendable {
     /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not
     /// be put into it.
     func newest(_ license: UnverifiedLicense) async -> UnverifiedLicense {
-        guard let bytes = try? await store.license(for: license.document), let kept = try? UnverifiedLicense(bytes),
-            kept.document.replaces(license.document),
+        guard let bytes = try? await store.license(for: license.document), let candidate = try? UnverifiedLicense(bytes),
+            candidate.document.replaces(license.document),
             // its own certificate may have been revoked since
             let own = try? license.verified(by: configuration.profiles),
-            let other = try? await verify(kept).get(), other.anchor == own.anchor
+            let other = try? await verify(candidate).get(), other.anchor == own.anchor
         else { return license }
-        return kept
+        return candidate
     }
 
     /// Stores the state of a license after a response of its server, for offline use. If that fails, the state is requested again

@@ -22,12 +22,7 @@ struct LicenseContainer: Sendable {
         let next = Locked<(any Fetcher)?>(nil)
         self.next = next
         self.fetcher = InvalidatingFetcher(fetcher: fetcher) { current in
-            let made = next.withLock { next in
-                let made = next
-                next = nil
-                return made
-            }
-            return made ?? current
+            next.withLock { $0.take() } ?? current
         }
     }
 

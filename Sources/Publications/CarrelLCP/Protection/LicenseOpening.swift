@@ -90,9 +90,9 @@ struct LicenseOpening {
 
     private func unlock(_ license: VerifiedLicense) async -> Result<(content: ContentKey, user: UserKey), LCPError> {
         await result { () async throws(LCPError) in
-            let given = credentials.map { UserKey.candidates($0) } ?? []
-            let known = (try? await service.passphrases.userKeys(for: license.document)) ?? []
-            if let opened = try await unlock(license, with: given + known) { return opened }
+            let credentialKeys = credentials.map { UserKey.candidates($0) } ?? []
+            let storedKeys = (try? await service.passphrases.userKeys(for: license.document)) ?? []
+            if let keys = try await unlock(license, with: credentialKeys + storedKeys) { return keys }
             var reason: LCPAuthenticatedLicense.Reason = credentials == nil ? .passphraseNotFound : .invalidPassphrase
             var before: String?
             while let ask {
@@ -101,7 +101,7 @@ struct LicenseOpening {
                 else {
                     throw LCPError(.cancelled, "nobody gave the passphrase")
                 }
-                if let opened = try await unlock(license, with: UserKey.candidates(words)) { return opened }
+                if let keys = try await unlock(license, with: UserKey.candidates(words)) { return keys }
                 // the same answer again is not a person's second try
                 if words == before { throw LCPError(.passphrase, "the passphrase is wrong") }
                 before = words

@@ -11,9 +11,9 @@ enum LicensedPackage {
     /// - Returns: nil for a package without one.
     /// - Throws: errors of reading.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
-        let place = LicenseLocation(in: try await fetcher.paths())
-        guard place.isTaken else { return nil }
-        return try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit)
+        let location = LicenseLocation(in: try await fetcher.paths())
+        guard location.isTaken else { return nil }
+        return try await fetcher.get(Link(location.path)).read(upTo: LicenseDocument.sizeLimit)
     }
 
     /// Whether a package declares encryption by Readium LCP.

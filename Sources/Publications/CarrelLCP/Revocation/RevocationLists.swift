@@ -28,7 +28,7 @@ struct RevocationLists: Sendable {
     private static let timeout = Duration.seconds(8)
 
     /// The lists known now. Fails to nothing: a missing list keeps no user from reading (LCP 1.0 §5.6.2).
-    func known() async -> [RevocationList] { (try? await store.revocationLists().lists) ?? [] }
+    func current() async -> [RevocationList] { (try? await store.revocationLists().lists) ?? [] }
 
     /// Refreshes old lists in the background.
     ///
@@ -40,15 +40,15 @@ struct RevocationLists: Sendable {
     }
 
     private func fetch(_ url: String) async {
-        let kept = try? await store.revocationList(at: url)
+        let entry = try? await store.revocationList(at: url)
         let now = clock.now
-        if let checked = kept?.checked, now < checked + Self.age, checked <= now { return }
-        if let kept, now < kept.attempted + Self.pause, kept.attempted <= now { return }
+        if let checkTime = entry?.checked, now < checkTime + Self.age, checkTime <= now { return }
+        if let entry, now < entry.attempted + Self.pause, entry.attempted <= now { return }
         try? await store.noteAttempt(at: url, now)
         guard let list = await Self.download(url, client), anchors.contains(where: { list.isSigned(by: $0.subjectPublicKeyInfo) })
         else { return }
         // a list dated in the future would block all lists issued before that date
-        guard list.thisUpdate <= now + Self.tolerance, kept?.list.map({ list.isBetter(than: $0) }) ?? true else { return }
+        guard list.thisUpdate <= now + Self.tolerance, entry?.list.map({ list.isBetter(than: $0) }) ?? true else { return }
         try? await store.keep(list, from: url, at: now)
     }
 

@@ -87,7 +87,7 @@ public struct StatusDocument: Sendable {
                 && ($0.mediaType == nil || $0.mediaType?.essence == LicenseDocument.mediaType
                     || $0.mediaType?.essence == "application/json")
         }
-        let known = licenses.filter { link in link.profile.map { profiles[$0] != nil } ?? false }
-        return known.max { ($0.profile ?? "") < ($1.profile ?? "") } ?? licenses.first { $0.profile == nil }
+        let usable = licenses.filter { link in link.profile.map { profiles[$0] != nil } ?? false }
+        return usable.max { ($0.profile ?? "") < ($1.profile ?? "") } ?? licenses.first { $0.profile == nil }
     }
 }

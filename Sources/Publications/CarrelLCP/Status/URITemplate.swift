@@ -13,13 +13,13 @@ enum URITemplate {
             out += piece
             hasQuery = hasQuery || piece.contains("?")
         }
-        var rest = template[...]
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            add(rest[..<open])
-            add(expression(rest[rest.index(after: open)..<close], values, hasQuery: hasQuery))
-            rest = rest[rest.index(after: close)...]
+        var remainder = template[...]
+        while let open = remainder.firstIndex(of: "{"), let close = remainder[open...].firstIndex(of: "}") {
+            add(remainder[..<open])
+            add(expression(remainder[remainder.index(after: open)..<close], values, hasQuery: hasQuery))
+            remainder = remainder[remainder.index(after: close)...]
         }
-        return out + rest
+        return out + remainder
     }
 
     private static func expression(_ text: Substring, _ values: [String: String], hasQuery: Bool) -> String {

@@ -34,7 +34,7 @@ struct HealthRoutes {
             guard let step = Activity.Step(rawValue: request.query["by"] ?? "minute") else {
                 throw ServerError(.invalid, "by must be \"minute\" or \"hour\"")
             }
-            let count = try request.query.integer("count", in: 1...step.kept) ?? 60
+            let count = try request.query.integer("count", in: 1...step.slotCount) ?? 60
             return .json([
                 "by": .string(step.rawValue), "slots": .array(context.activity.last(count, by: step).map(Self.json)),
             ])

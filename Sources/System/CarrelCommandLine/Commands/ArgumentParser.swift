@@ -18,17 +18,17 @@ struct ArgumentParser<C: Command> {
     }
 
     consuming func parse(_ words: [String]) throws(UsageError) -> C {
-        var rest = words[...]
+        var remainder = words[...]
         var onlyArguments = false
-        while let word = rest.popFirst() {
+        while let word = remainder.popFirst() {
             if onlyArguments || !looksLikeOption(word) {
                 try takeArgument(word)
             } else if word == "--" {
                 onlyArguments = true
             } else if word.hasPrefix("--") {
-                try takeLong(word, &rest)
+                try takeLong(word, &remainder)
             } else {
-                try takeCluster(word, &rest)
+                try takeCluster(word, &remainder)
             }
         }
         try takeEnvironment()
@@ -46,7 +46,7 @@ struct ArgumentParser<C: Command> {
         parameters.firstIndex { $0.description.kind != .positional && $0.description.allNames.contains(name) }
     }
 
-    private mutating func takeLong(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
+    private mutating func takeLong(_ word: String, _ remainder: inout ArraySlice<String>) throws(UsageError) {
         let equals = word.firstIndex(of: "=")
         let name = String(word[..<(equals ?? word.endIndex)])
         let value = equals.map { String(word[word.index(after: $0)...]) }
@@ -56,11 +56,11 @@ struct ArgumentParser<C: Command> {
             guard value == nil else { throw UsageError(.unexpectedValue, "\(name) takes no value") }
             return try store(index, isInverse(about, name) ? "false" : "true", as: name)
         }
-        let text = if let value { value } else { try next(&rest, for: name, about) }
+        let text = if let value { value } else { try next(&remainder, for: name, about) }
         try store(index, text, as: name)
     }
 
-    private mutating func takeCluster(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
+    private mutating func takeCluster(_ word: String, _ remainder: inout ArraySlice<String>) throws(UsageError) {
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
             let name = "-\(letter)"
@@ -71,7 +71,7 @@ struct ArgumentParser<C: Command> {
                 continue
             }
             if letters.first == "=" { letters.removeFirst() }
-            let value = letters.isEmpty && !word.hasSuffix("=") ? try next(&rest, for: name, about) : String(letters)
+            let value = letters.isEmpty && !word.hasSuffix("=") ? try next(&remainder, for: name, about) : String(letters)
             return try store(index, value, as: name)
         }
     }
@@ -80,10 +80,10 @@ struct ArgumentParser<C: Command> {
         if case .flag(let inverse) = about.kind { inverse == name } else { false }
     }
 
-    private func next(_ rest: inout ArraySlice<String>, for name: String, _ about: ParameterDescription) throws(UsageError)
+    private func next(_ remainder: inout ArraySlice<String>, for name: String, _ about: ParameterDescription) throws(UsageError)
         -> String
     {
-        guard let value = rest.first else {
+        guard let value = remainder.first else {
             throw UsageError(.missingValue, "\(name) needs a value: \(name) <\(about.valueName)>")
         }
         if looksLikeOption(value) {
@@ -93,7 +93,7 @@ struct ArgumentParser<C: Command> {
                 hint: name.hasPrefix("--") ? "if it is the value, write \(name)=\(value)" : nil
             )
         }
-        rest.removeFirst()
+        remainder.removeFirst()
         return value
     }
 
@@ -142,16 +142,16 @@ struct ArgumentParser<C: Command> {
     }
 
     private func unknown(_ name: String, in cluster: String? = nil) -> UsageError {
-        let known = parameters.filter { $0.description.kind != .positional }.flatMap(\.description.allNames) + ["--help"]
-        let place = cluster == nil || cluster == name ? "" : " (in '\(cluster ?? "")')"
+        let names = parameters.filter { $0.description.kind != .positional }.flatMap(\.description.allNames) + ["--help"]
+        let location = cluster == nil || cluster == name ? "" : " (in '\(cluster ?? "")')"
         let long = cluster.map { "-\($0)" }  // a long name written with one dash
-        if let long, known.contains(long) {
-            return UsageError(.unknownOption, "'\(call)' has no option '\(name)'\(place)", hint: "did you mean '\(long)'?")
+        if let long, names.contains(long) {
+            return UsageError(.unknownOption, "'\(call)' has no option '\(name)'\(location)", hint: "did you mean '\(long)'?")
         }
         return UsageError(
             .unknownOption,
-            "'\(call)' has no option '\(name)'\(place)",
-            hint: cluster == nil ? Suggestion.hint(for: name, among: known.filter { $0.hasPrefix("--") }) : nil
+            "'\(call)' has no option '\(name)'\(location)",
+            hint: cluster == nil ? Suggestion.hint(for: name, among: names.filter { $0.hasPrefix("--") }) : nil
         )
     }
 }

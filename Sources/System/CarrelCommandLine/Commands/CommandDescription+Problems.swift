@@ -33,7 +33,7 @@ extension CommandDescription {
     private func isWellFormed(_ name: String) -> Bool {
         let letters = name.drop { $0 == "-" }
         let dashes = name.count - letters.count
-        let known = letters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
-        return known && (dashes == 1 ? letters.count == 1 : dashes == 2 && letters.count > 1)
+        let isValid = letters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        return isValid && (dashes == 1 ? letters.count == 1 : dashes == 2 && letters.count > 1)
     }
 }

@@ -29,8 +29,8 @@ struct ZshCompletions {
         let options = command.options.flatMap(specifications) + ["'(-h --help)'{-h,--help}'[Show this help.]'"]
         guard !command.subcommands.isEmpty else {
             let arguments = command.positionals.map { positional in
-                let place = positional.isRepeated ? "*" : ""
-                return "'\(place):\(escape(positional.valueName)):\(action(positional.completion))'"
+                let prefix = positional.isRepeated ? "*" : ""
+                return "'\(prefix):\(escape(positional.valueName)):\(action(positional.completion))'"
             }
             return """
                 \(function(command))() {

@@ -131,15 +131,15 @@ package final class Console: Sendable {
     /// - Returns: the exit status of the program.
     func report(_ error: any Error, usage: String, asJSON: Bool = false) -> ExitStatus {
         if error is CancellationError { return .interrupted }
-        let known = error as? any ReportableError
-        let message = known?.message ?? String(describing: error)
-        let hint = known?.hint ?? (error is UsageError ? "see '\(usage)'" : nil)
-        let status = known?.exitStatus ?? .failure
+        let report = error as? any ReportableError
+        let message = report?.message ?? String(describing: error)
+        let hint = report?.hint ?? (error is UsageError ? "see '\(usage)'" : nil)
+        let status = report?.exitStatus ?? .failure
         guard asJSON else {
             self.error(message, hint: hint)
             return status
         }
-        let code = known?.reportedCode ?? (error as? any CodedError).map { Self.identifier(of: $0) }
+        let code = report?.reportedCode ?? (error as? any CodedError).map { Self.identifier(of: $0) }
         screen.note("\(Self.json(message, hint, code, status))\n")
         return status
     }

@@ -13,7 +13,7 @@ struct ProgressMeter: Sendable {
     let total: Int64?
     let unit: Unit
     private(set) var completed: Int64 = 0
-    private let started: Duration
+    private let startTime: Duration
     /// The progress and its times over the last ten seconds or so, for a rate that follows recent work.
     private var samples: [(time: Duration, completed: Int64)]
 
@@ -21,7 +21,7 @@ struct ProgressMeter: Sendable {
         self.label = label
         self.total = total
         self.unit = unit
-        started = time
+        startTime = time
         samples = [(time, 0)]
     }
 
@@ -34,7 +34,7 @@ struct ProgressMeter: Sendable {
 
     /// Units a second; nil in the first second.
     func rate(at time: Duration) -> Double? {
-        guard let first = samples.first, time - started >= .seconds(1) else { return nil }
+        guard let first = samples.first, time - startTime >= .seconds(1) else { return nil }
         let seconds = (time - first.time) / .seconds(1)
         return seconds > 0 ? Double(completed - first.completed) / seconds : nil
     }
@@ -45,7 +45,7 @@ struct ProgressMeter: Sendable {
         return .seconds(Double(max(0, total - completed)) / rate)
     }
 
-    func elapsed(at time: Duration) -> Duration { time - started }
+    func elapsed(at time: Duration) -> Duration { time - startTime }
 
     /// Part done, from 0 to 1.
     private var fraction: Double? {
@@ -86,7 +86,7 @@ struct ProgressMeter: Sendable {
     private func facts(at time: Duration) -> [String] {
         var facts = [total.map { "\(show(completed)) of \(show($0))" } ?? show(completed)]
         if let rate = rate(at: time) { facts.append("\(show(rate))/s") }
-        if let left = timeLeft(at: time) { facts.append("\(left.clock) left") }
+        if let remaining = timeLeft(at: time) { facts.append("\(remaining.clock) left") }
         return facts
     }
 
@@ -99,7 +99,7 @@ extension Duration {
     var clock: String {
         let seconds = components.seconds + (components.attoseconds >= 500_000_000_000_000_000 ? 1 : 0)
         let two = { (number: Int64) in number < 10 ? "0\(number)" : "\(number)" }
-        let rest = "\(two(seconds % 60))"
-        return seconds < 3600 ? "\(seconds / 60):\(rest)" : "\(seconds / 3600):\(two(seconds / 60 % 60)):\(rest)"
+        let lastDigits = "\(two(seconds % 60))"
+        return seconds < 3600 ? "\(seconds / 60):\(lastDigits)" : "\(seconds / 3600):\(two(seconds / 60 % 60)):\(lastDigits)"
     }
 }

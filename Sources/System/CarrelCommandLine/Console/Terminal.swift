@@ -26,8 +26,8 @@ package struct Terminal: Sendable, Equatable {
     package init(descriptor: Int32, environment: [String: String]) {
         isInteractive = isatty(descriptor) == 1
         var size = winsize()
-        let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-        columns = known ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
+        let hasSize = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        columns = hasSize ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
         hasColor = isInteractive && environment["TERM"] != "dumb" && (environment["NO_COLOR"] ?? "").isEmpty
         let locale =
             [environment["LC_ALL"], environment["LC_CTYPE"], environment["LANG"]].compactMap(\.self).first { !$0.isEmpty } ?? ""

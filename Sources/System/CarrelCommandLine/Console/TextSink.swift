@@ -43,14 +43,14 @@ package struct FileSink: TextSink {
 
 /// Stores output, for tests of commands.
 package final class MemorySink: TextSink {
-    private let kept = Locked<[UInt8]>([])
+    private let content = Locked<[UInt8]>([])
 
     package init() {}
 
     package func write(_ bytes: [UInt8]) throws(SinkFailure) {
-        kept.withLock { $0 += bytes }
+        content.withLock { $0 += bytes }
     }
 
     /// Everything written so far.
-    package var text: String { String(decoding: kept.withLock { $0 }, as: UTF8.self) }
+    package var text: String { String(decoding: content.withLock { $0 }, as: UTF8.self) }
 }

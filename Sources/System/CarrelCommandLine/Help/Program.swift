@@ -65,37 +65,37 @@ package struct Program: Sendable {
             let leading = beforeArguments.prefix { !$0.hasPrefix("-") }
             return console.print(HelpText(try findDeepest(leading)).text(for: console.output))
         }
-        let found = try resolve(words)
-        try await start(found.type, found.words, found.call, on: console)
+        let command = try resolve(words)
+        try await start(command.type, command.words, command.call, on: console)
     }
 
     /// The command to explain when `--help` was among the words: arguments may come before it.
     ///
     /// - Throws: ``UsageError`` `usage.unknown-command` for a word that must be a subcommand, and is none.
     private func findDeepest(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
-        var found = description
-        for word in words where !found.subcommands.isEmpty {
-            guard let next = found.child(word) else { throw found.unknown(word) }
-            found = next
+        var deepest = description
+        for word in words where !deepest.subcommands.isEmpty {
+            guard let next = deepest.child(word) else { throw deepest.unknown(word) }
+            deepest = next
         }
-        return found
+        return deepest
     }
 
     private func resolve(_ words: [String]) throws(UsageError) -> (type: any Command.Type, words: [String], call: String) {
         var type = root
         var about = description
-        var rest = words[...]
+        var remainder = words[...]
         while !about.subcommands.isEmpty {
-            guard let word = rest.first else {
+            guard let word = remainder.first else {
                 throw UsageError(.missingCommand, "'\(about.call)' needs a command", hint: "see '\(about.call) --help'")
             }
             let children = type.subcommands + type.aliases + (about.path.count == 1 ? Program.builtIn : [])
             guard let next = children.first(where: { $0.name == word }) else { throw about.unknown(word) }
             about = try about.find([word])
             type = next
-            rest.removeFirst()
+            remainder.removeFirst()
         }
-        return (type, Array(rest), about.call)
+        return (type, Array(remainder), about.call)
     }
 
     private func start<C: Command>(_ type: C.Type, _ words: [String], _ call: String, on console: Console) async throws {

@@ -11,8 +11,8 @@ package enum Suggestion {
         for word in words {
             let letters = Array(word.lowercased().utf8)
             guard abs(letters.count - text.count) <= limit else { continue }
-            let found = distance(text, letters)
-            if found <= limit, found < best?.distance ?? Int.max { best = (word, found) }
+            let edits = distance(text, letters)
+            if edits <= limit, edits < best?.distance ?? Int.max { best = (word, edits) }
         }
         return best?.word
     }

@@ -15,15 +15,15 @@ extension Duration: TextValue {
 
     private static func milliseconds(in text: String) throws(InvalidValue) -> Int64? {
         if text == "0" { return 0 }
-        var rest = Substring(text)
+        var remainder = Substring(text)
         var total = 0.0
         var previous = Int64.max
-        guard !rest.isEmpty else { return nil }
-        while !rest.isEmpty {
-            let digits = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-            rest = rest.dropFirst(digits.count)
-            let name = rest.prefix { $0.isASCII && $0.isLetter }
-            rest = rest.dropFirst(name.count)
+        guard !remainder.isEmpty else { return nil }
+        while !remainder.isEmpty {
+            let digits = remainder.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+            remainder = remainder.dropFirst(digits.count)
+            let name = remainder.prefix { $0.isASCII && $0.isLetter }
+            remainder = remainder.dropFirst(name.count)
             guard digits.first != ".", digits.last != ".", let number = Double(digits) else { return nil }
             guard let unit = units.first(where: { $0.name == name }), unit.milliseconds < previous else { return nil }
             previous = unit.milliseconds
@@ -36,12 +36,12 @@ extension Duration: TextValue {
 
     package var written: String {
         let (seconds, attoseconds) = components
-        var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        if rest == 0 { return "0s" }
+        var milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        if milliseconds == 0 { return "0s" }
         var text = ""
-        for unit in Duration.units where rest >= unit.milliseconds {
-            text += "\(rest / unit.milliseconds)\(unit.name)"
-            rest %= unit.milliseconds
+        for unit in Duration.units where milliseconds >= unit.milliseconds {
+            text += "\(milliseconds / unit.milliseconds)\(unit.name)"
+            milliseconds %= unit.milliseconds
         }
         return text
     }

@@ -29,19 +29,19 @@ public final class OpenFile: Sendable {
     /// - Throws: ``HTTPError`` with status 500 if it cannot be duplicated, or 404 if it is not a regular file.
     public convenience init(duplicating descriptor: Int32) throws(HTTPError) {
         let fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard fd >= 0 else { throw Self.unopened(errno) }
+        guard fd >= 0 else { throw Self.openFailure(errno) }
         try self.init { () throws(FileError) in try RegularFile(adopting: fd) }
     }
 
     private init(_ open: () throws(FileError) -> RegularFile) throws(HTTPError) {
         do throws(FileError) { file = try open() } catch {
             let isMissing = error.code == .kind || error.number == ENOENT || error.number == ENOTDIR
-            guard isMissing else { throw Self.unopened(error.number) }
+            guard isMissing else { throw Self.openFailure(error.number) }
             throw HTTPError.notFound("there is no such file")
         }
     }
 
-    private static func unopened(_ number: Int32) -> HTTPError {
+    private static func openFailure(_ number: Int32) -> HTTPError {
         HTTPError(.internalServerError, "http.file", "the file cannot be opened (error \(number))")
     }
 

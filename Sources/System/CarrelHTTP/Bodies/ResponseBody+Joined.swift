@@ -67,10 +67,10 @@ private final class JoinedSource: BodySource {
             case .pull(_, let source): try source.read(into: &out)
             case .grouped(_, let source): try source.read(into: &out)
             }
-            let read = Int64(room - out.freeCapacity)
+            let readCount = Int64(room - out.freeCapacity)
             state.withLock { state in
-                state.offset += read
-                if read == 0 {
+                state.offset += readCount
+                if readCount == 0 {
                     state.part += 1
                     state.offset = 0
                 }

@@ -59,13 +59,13 @@ public struct ByteRanges: Sendable, Hashable {
             case .last(let count): range = max(0, length - count)..<length
             }
             if range.isEmpty { continue }
-            var place: Int?
+            var index: Int?
             while let i = out.firstIndex(where: { $0.lowerBound <= range.upperBound && range.lowerBound <= $0.upperBound }) {
                 range = min(range.lowerBound, out[i].lowerBound)..<max(range.upperBound, out[i].upperBound)
                 out.remove(at: i)
-                place = min(place ?? i, i)
+                index = min(index ?? i, i)
             }
-            out.insert(range, at: place ?? out.count)
+            out.insert(range, at: index ?? out.count)
         }
         return out
     }

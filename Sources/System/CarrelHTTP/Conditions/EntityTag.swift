@@ -24,13 +24,13 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameter text: the tag.
     public init?(parsing text: some StringProtocol) {
-        var rest = Substring(text).utf8
-        isWeak = rest.starts(with: "W/".utf8)
-        if isWeak { rest.removeFirst(2) }
-        guard rest.count >= 2, rest.popFirst() == UInt8(ascii: "\""), rest.popLast() == UInt8(ascii: "\""),
-            rest.allSatisfy(Self.isAllowed)
+        var remainder = Substring(text).utf8
+        isWeak = remainder.starts(with: "W/".utf8)
+        if isWeak { remainder.removeFirst(2) }
+        guard remainder.count >= 2, remainder.popFirst() == UInt8(ascii: "\""), remainder.popLast() == UInt8(ascii: "\""),
+            remainder.allSatisfy(Self.isAllowed)
         else { return nil }
-        opaque = String(Substring(rest))
+        opaque = String(Substring(remainder))
     }
 
     /// The tag as sent.

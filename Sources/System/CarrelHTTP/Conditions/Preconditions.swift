@@ -35,12 +35,12 @@ public struct Preconditions: Sendable {
         let headers = request.headers
         if let match = headers.list("If-Match") {
             guard EntityTagList(parsing: match).matchesStrongly(tag) else { return .failed }
-        } else if let since = date(headers["If-Unmodified-Since"]), let changed = wholeSecond {
-            guard changed <= since else { return .failed }
+        } else if let since = date(headers["If-Unmodified-Since"]), let modified = wholeSecond {
+            guard modified <= since else { return .failed }
         }
         if let match = headers.list("If-None-Match") {
             if EntityTagList(parsing: match).matchesWeakly(tag) { return reads ? .notModified : .failed }
-        } else if reads, let since = date(headers["If-Modified-Since"]), let changed = wholeSecond, changed <= since {
+        } else if reads, let since = date(headers["If-Modified-Since"]), let modified = wholeSecond, modified <= since {
             return .notModified
         }
         return .proceed(useRange: reads && rangeCounts(headers["If-Range"]))
@@ -49,9 +49,9 @@ public struct Preconditions: Sendable {
     /// RFC 9110 §13.1.5: a strong tag that is the same, or the very date.
     private func rangeCounts(_ field: String?) -> Bool {
         guard let field else { return true }
-        if let asked = EntityTag(parsing: field) { return tag?.matchesStrongly(asked) == true }
-        guard let asked = date(field), let changed = wholeSecond else { return false }
-        return asked == changed
+        if let requestTag = EntityTag(parsing: field) { return tag?.matchesStrongly(requestTag) == true }
+        guard let requestDate = date(field), let modified = wholeSecond else { return false }
+        return requestDate == modified
     }
 
     private func date(_ field: String?) -> Instant? {

@@ -106,12 +106,12 @@ public struct OtherOrigins: Sendable, Equatable {
     /// - Returns: 204 with the allowed methods and fields; 403 for an origin that is not allowed.
     func response(toPreflight request: HTTPRequest, methods: [HTTPMethod]) -> HTTPResponse {
         guard allows(request) else {
-            var refused = HTTPError.otherOrigin(
+            var refusal = HTTPError.otherOrigin(
                 "this origin is not allowed; see http.cors-origins in the settings"
             )
             .response(requestID: request.id)
-            refused.headers.addToVary("Origin")
-            return refused
+            refusal.headers.addToVary("Origin")
+            return refusal
         }
         var response = HTTPResponse(.noContent, headers: ["Access-Control-Max-Age": "3600"], body: .empty)
         admit(&response, to: request)

@@ -19,7 +19,7 @@ struct RouteTree: Sendable {
         let route = names.count
         var at = 0
         var names: [String] = []
-        var rest = false
+        var endsInRest = false
         for part in pattern.parts {
             switch part {
             case .literal(let text): at = child(of: at, literal: text)
@@ -28,7 +28,7 @@ struct RouteTree: Sendable {
                 at = child(of: at, prefix: prefix, suffix: suffix)
             case .rest(let name):
                 names.append(name)
-                rest = true
+                endsInRest = true
             }
         }
         self.names.append(names)
@@ -36,19 +36,21 @@ struct RouteTree: Sendable {
             precondition(!ends.contains { $0.method == method }, "two routes for \(method) \(pattern.parts)")
             ends.append((method, route))
         }
-        if rest { insert(&nodes[at].restEnds) } else { insert(&nodes[at].ends) }
+        if endsInRest { insert(&nodes[at].restEnds) } else { insert(&nodes[at].ends) }
         if pattern.allowsTrailingSlash { insert(&nodes[at].slashEnds) }
     }
 
     private mutating func child(of parent: Int, literal text: String) -> Int {
-        if let known = nodes[parent].literals.first(where: { $0.text == text }) { return known.node }
+        if let literal = nodes[parent].literals.first(where: { $0.text == text }) { return literal.node }
         nodes.append(Node())
         nodes[parent].literals.append((text, nodes.count - 1))
         return nodes.count - 1
     }
 
     private mutating func child(of parent: Int, prefix: String, suffix: String) -> Int {
-        if let known = nodes[parent].parameters.first(where: { $0.prefix == prefix && $0.suffix == suffix }) { return known.node }
+        if let parameter = nodes[parent].parameters.first(where: { $0.prefix == prefix && $0.suffix == suffix }) {
+            return parameter.node
+        }
         nodes.append(Node())
         nodes[parent].parameters.append((prefix, suffix, nodes.count - 1))
         // The longest text around a name first: `{n}.ts` before `{n}`.

@@ -119,12 +119,12 @@ public struct Router: Sendable {
         guard let (ends, values) = tree.match(request.path.segments) else {
             return RouteMatch(problem: HTTPError.notFound("there is nothing at this path"))
         }
-        let wanted = request.method
+        let method = request.method
         let ofHead = ends.first { $0.method == .get && routes[$0.route].answersHead }
-        let end = ends.first { $0.method == wanted } ?? (wanted == .head ? ofHead : nil)
+        let end = ends.first { $0.method == method } ?? (method == .head ? ofHead : nil)
         guard let end else {
             if let preflight = preflight(request, ends, values) { return preflight }
-            guard HTTPMethod.known.contains(wanted) else {
+            guard HTTPMethod.known.contains(method) else {
                 return RouteMatch(problem: HTTPError(.notImplemented, "http.method", "the method is not known"))
             }
             var allowed = ends.map(\.method.rawValue)
@@ -142,7 +142,7 @@ public struct Router: Sendable {
         return RouteMatch(
             route: route,
             parameters: tree.parameters(of: end.route, values),
-            problem: wanted.isSafe ? nil : route.refusal(of: request, openTo: otherOrigins)
+            problem: method.isSafe ? nil : route.refusal(of: request, openTo: otherOrigins)
         )
     }
 
@@ -181,7 +181,7 @@ public struct Router: Sendable {
     private func perform(_ request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
             let problem = match.problem ?? HTTPError.notFound()
-            if let refused = refusal?(request) { return refused }
+            if let response = refusal?(request) { return response }
             if problem.status == .notFound, let page = notFoundPage?(request) { return page }
             return response(problem, to: request)
         }

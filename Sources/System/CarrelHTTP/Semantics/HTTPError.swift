@@ -51,9 +51,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         headers: HTTPFields = [:]
     ) {
         self.status = status
-        let kept = RenamedCodes.kept[code.identifier]
-        self.code = kept.map { Code($0) } ?? code
-        alias = kept == nil ? RenamedCodes.aliases[code.identifier] : code.identifier
+        let replacement = RenamedCodes.replacements[code.identifier]
+        self.code = replacement.map { Code($0) } ?? code
+        alias = replacement == nil ? RenamedCodes.aliases[code.identifier] : code.identifier
         let first = alias ?? code.identifier
         type = first.hasPrefix("http.") ? "about:blank" : "urn:carrel:problem:\(first)"
         self.detail = detail

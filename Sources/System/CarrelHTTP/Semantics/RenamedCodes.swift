@@ -3,7 +3,7 @@
 /// Codes of earlier versions. Problem documents have them as aliases until the next major version.
 enum RenamedCodes {
     /// The code of today, by the one of earlier versions.
-    static let kept = [
+    static let replacements = [
         // two codes for one kind of failure, which other errors have without an alias
         "http.notFound": "request.not-found",
         "http.otherOrigin": "request.other-origin",
@@ -25,6 +25,6 @@ enum RenamedCodes {
 
     /// The alias of a code of today that has been spelled differently.
     static let aliases = Dictionary(
-        uniqueKeysWithValues: kept.lazy.filter { !$0.value.hasPrefix("request.") }.map { ($0.value, $0.key) }
+        uniqueKeysWithValues: replacements.lazy.filter { !$0.value.hasPrefix("request.") }.map { ($0.value, $0.key) }
     )
 }

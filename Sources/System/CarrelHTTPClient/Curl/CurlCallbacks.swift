@@ -49,8 +49,8 @@ func provideBody(
 }
 
 func rewindBody(_ context: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
-    let done = unsafe origin == SEEK_SET && transfer(context).upload.rewind(to: Int64(offset))
-    return done ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    let isRewound = unsafe origin == SEEK_SET && transfer(context).upload.rewind(to: Int64(offset))
+    return isRewound ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
 
 func openSocket(

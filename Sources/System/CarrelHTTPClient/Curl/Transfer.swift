@@ -27,7 +27,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     struct State: Sendable {
         var response: ClientResponse?
         var buffer: [UInt8] = []
-        var received: Int64 = 0
+        var receivedCount: Int64 = 0
         /// Whether a buffer has filled before its consumer took it.
         fileprivate var isFast = false
         /// Whether libcurl holds back until the buffer is taken.
@@ -56,16 +56,16 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private var head = ResponseHead()
     private var isAside = false
     private var isCutShort = false
-    private var refused = false
+    private var isRefused = false
     /// Whether a reused connection leads to an address that this request must not use.
-    private var refusedReuse = false
+    private var isReuseRefused = false
     private var connectsAnew = false
     private var error: HTTPClientError?
     /// Whether the task is to be woken when libcurl has done all it could.
     private var hasNews = false {
         didSet { if hasNews, !oldValue { loop.add(news: self) } }
     }
-    private let started = ContinuousClock.now
+    private let startTime = ContinuousClock.now
 
     private var isStream: Bool { if case .stream = sink { true } else { false } }
 
@@ -87,23 +87,23 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     /// Judges the address of a new connection.
     func mayConnect(to address: [UInt8]) -> Bool {
         let isAllowed = addresses.allows(address)
-        if !isAllowed { refused = true }
+        if !isAllowed { isRefused = true }
         return isAllowed
     }
 
     /// Checks the address of the connection that the request would use, which another request may have opened.
     func maySend(to address: [UInt8]) -> Bool {
         let isAllowed = addresses.allows(address)
-        if isAllowed { rule.note(address, for: request.url) } else { (refused, refusedReuse) = (true, true) }
+        if isAllowed { rule.note(address, for: request.url) } else { (isRefused, isReuseRefused) = (true, true) }
         return isAllowed
     }
 
     /// Whether to retry the request on a new connection, because the reused one is not allowed for it. Nothing of it has been
     /// sent.
     func retries(after result: CURLcode) -> Bool {
-        guard result == CURLE_ABORTED_BY_CALLBACK, refusedReuse, !connectsAnew else { return false }
-        (refused, refusedReuse, connectsAnew) = (false, false, true)
-        easy.connectAnew(within: request.timeouts.total - started.duration(to: .now))
+        guard result == CURLE_ABORTED_BY_CALLBACK, isReuseRefused, !connectsAnew else { return false }
+        (isRefused, isReuseRefused, connectsAnew) = (false, false, true)
+        easy.connectAnew(within: request.timeouts.total - startTime.duration(to: .now))
         return true
     }
 
@@ -140,8 +140,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     }
 
     private func checkRange(startsAt offset: Int64, _ status: HTTPStatus) throws(HTTPClientError) {
-        let answered = head.fields["Content-Range"] ?? ""
-        guard status == .partialContent, answered.hasPrefix("bytes \(offset)-") else {
+        let contentRange = head.fields["Content-Range"] ?? ""
+        guard status == .partialContent, contentRange.hasPrefix("bytes \(offset)-") else {
             throw HTTPClientError(.range, "the server did not answer with the bytes from \(offset) on")
         }
     }
@@ -178,8 +178,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
             }
             if state.buffer.count > Self.highWater / 2 { state.isFast = true }
         }
-        state.received += Int64(part.count)
-        guard state.received <= request.maxResponseBytes else {
+        state.receivedCount += Int64(part.count)
+        guard state.receivedCount <= request.maxResponseBytes else {
             error = tooLarge
             return .stop
         }
@@ -193,46 +193,53 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         isCutShort = state.withLock { state in
             let room = Int(limit) - state.buffer.count
             unsafe state.buffer.append(contentsOf: part.prefix(room))
-            state.received += Int64(min(room, part.count))
+            state.receivedCount += Int64(min(room, part.count))
             return part.count > room
         }
         return isCutShort ? .stop : .took
     }
 
     private func write(_ part: UnsafeRawBufferPointer, _ descriptor: Int32, _ offset: Int64) -> Receipt {
-        let received = state.withLock { $0.received }
-        guard received + Int64(part.count) <= request.maxResponseBytes else {
+        let receivedCount = state.withLock { $0.receivedCount }
+        guard receivedCount + Int64(part.count) <= request.maxResponseBytes else {
             error = tooLarge
             return .stop
         }
-        var written = 0
-        while written < part.count {
-            let rest = unsafe UnsafeRawBufferPointer(rebasing: part[written...])
-            let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + received) + off_t(written))
+        var writtenCount = 0
+        while writtenCount < part.count {
+            let remainder = unsafe UnsafeRawBufferPointer(rebasing: part[writtenCount...])
+            let count = unsafe pwrite(
+                descriptor,
+                remainder.baseAddress,
+                remainder.count,
+                off_t(offset + receivedCount) + off_t(writtenCount)
+            )
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 let reason = unsafe String(cString: strerror(errno))
                 error = HTTPClientError(.write, "the response cannot be written to the file: \(reason)")
                 return .stop
             }
-            written += count
+            writtenCount += count
         }
-        state.withLock { $0.received = received + Int64(written) }
+        state.withLock { $0.receivedCount = receivedCount + Int64(writtenCount) }
         return .took
     }
 
     /// The error for a result of libcurl.
     func outcome(of result: CURLcode) -> Result<Void, HTTPClientError> {
         if let error { return .failure(error) }
-        if upload.failed { return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said")) }
+        if upload.hasFailed {
+            return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said"))
+        }
         if result == CURLE_OK || isCutShort {
             guard head.isComplete else { return .failure(HTTPClientError(.head, "the response has no head")) }
             return .success(())
         }
-        if refused, result == CURLE_COULDNT_CONNECT || result == CURLE_ABORTED_BY_CALLBACK {
+        if isRefused, result == CURLE_COULDNT_CONNECT || result == CURLE_ABORTED_BY_CALLBACK {
             return .failure(HTTPClientError(.address, "connecting to the host's address is not allowed"))
         }
-        return .failure(HTTPClientError(result, easy, request, started))
+        return .failure(HTTPClientError(result, easy, request, startTime))
     }
 
     func finish(_ outcome: Result<Void, HTTPClientError>) {
@@ -260,11 +267,11 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     ) async -> Taken {
         await withTaskCancellationHandler {
             while true {
-                let (taken, seen) = state.withLock { (take(&$0), $0.changes) }
-                if let taken { return taken }
+                let (event, changes) = state.withLock { (take(&$0), $0.changes) }
+                if let event { return event }
                 await withCheckedContinuation { continuation in
                     let hasChanged = state.withLock { state in
-                        guard state.changes == seen else { return true }
+                        guard state.changes == changes else { return true }
                         precondition(state.waiter == nil, "two tasks take from one stream")
                         state.waiter = continuation
                         return false

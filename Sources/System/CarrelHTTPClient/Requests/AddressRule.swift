@@ -24,9 +24,9 @@ public enum AddressRule: Sendable {
     func resolved(for url: String) -> AddressRule {
         switch self {
         case .any, .only, .publicOnly: return self
-        case .publicExcept(let named):
+        case .publicExcept(let urls):
             guard let origin = try? CurlURL(url).origin else { return .publicOnly }
-            return named.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
+            return urls.contains { (try? CurlURL($0).origin) == origin } ? .any : .publicOnly
         case .named(let origins):
             guard let name = origins.name(of: url) else { return .publicOnly }
             return .only { origins.allows($0, for: name) }

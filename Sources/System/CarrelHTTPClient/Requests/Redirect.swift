@@ -32,7 +32,7 @@ enum Redirect {
             if request.unixSocketPath != nil {
                 throw HTTPClientError(.redirect, "the redirect leads away from the Unix socket's server")
             }
-            next.headers = kept(next.headers) { harmless.contains($0) }
+            next.headers = filter(next.headers) { harmless.contains($0) }
         }
         next.url = url.text
         next.maxRedirects -= 1
@@ -43,14 +43,14 @@ enum Redirect {
         if dropsBody {
             next.method = .get
             next.body = .none
-            next.headers = kept(next.headers) { !$0.hasPrefix("content-") }
+            next.headers = filter(next.headers) { !$0.hasPrefix("content-") }
         } else if case .stream = request.body {
             throw HTTPClientError(.redirect, "the redirect asks for a body again that can be sent only once")
         }
         return next
     }
 
-    private static func kept(_ fields: HTTPFields, _ isKept: (String) -> Bool) -> HTTPFields {
+    private static func filter(_ fields: HTTPFields, _ isKept: (String) -> Bool) -> HTTPFields {
         var out: HTTPFields = [:]
         for field in fields where isKept(field.name.lowercased()) { out.append(field.name, field.value) }
         return out

@@ -19,9 +19,9 @@ final class Upload: Sendable {
         var position: Int64 = 0
         /// The chunk of a stream being sent, and the number of its bytes already sent.
         var chunk: [UInt8] = []
-        var taken = 0
-        var ended = false
-        var failed = false
+        var sentCount = 0
+        var hasEnded = false
+        var hasFailed = false
         /// Whether libcurl waits for a chunk.
         var waits = false
         /// The feeding task, waiting until the chunk is taken.
@@ -46,7 +46,7 @@ final class Upload: Sendable {
     }
 
     /// Whether the body ended early or failed, which ends the transfer.
-    var failed: Bool { state.withLock { $0.failed } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
     // MARK: - on the loop's thread
 
@@ -73,37 +73,37 @@ final class Upload: Sendable {
     private func provide(from file: OpenFile, _ range: Range<Int64>, into room: UnsafeMutableRawBufferPointer) -> Answer {
         state.withLock { state in
             let offset = range.lowerBound + state.position
-            let wanted = Int(min(Int64(room.count), range.upperBound - offset))
-            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<wanted])
-            guard let got = try? unsafe file.file.read(at: offset, into: part), got > 0 || wanted == 0 else {
-                state.failed = true
+            let limit = Int(min(Int64(room.count), range.upperBound - offset))
+            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<limit])
+            guard let count = try? unsafe file.file.read(at: offset, into: part), count > 0 || limit == 0 else {
+                state.hasFailed = true
                 return .abort
             }
-            state.position += Int64(got)
-            return .wrote(got)
+            state.position += Int64(count)
+            return .wrote(count)
         }
     }
 
     private func provideChunk(_ length: Int64?, into room: UnsafeMutableRawBufferPointer) -> Answer {
         let (answer, feeder): (Answer, CheckedContinuation<Void, Never>?) = state.withLock { state in
-            if state.failed { return (.abort, nil) }
-            let count = min(room.count, state.chunk.count - state.taken)
+            if state.hasFailed { return (.abort, nil) }
+            let count = min(room.count, state.chunk.count - state.sentCount)
             guard count > 0 else {
-                if state.ended, length == nil || state.position == length { return (.wrote(0), nil) }
-                state.failed = state.ended
-                state.waits = !state.ended
-                return (state.ended ? .abort : .pause, nil)
+                if state.hasEnded, length == nil || state.position == length { return (.wrote(0), nil) }
+                state.hasFailed = state.hasEnded
+                state.waits = !state.hasEnded
+                return (state.hasEnded ? .abort : .pause, nil)
             }
             if let length, state.position + Int64(count) > length {
-                state.failed = true
+                state.hasFailed = true
                 return (.abort, nil)
             }
             unsafe state.chunk.withUnsafeBytes { all in
-                unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[state.taken...].prefix(count)))
+                unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[state.sentCount...].prefix(count)))
             }
-            state.taken += count
+            state.sentCount += count
             state.position += Int64(count)
-            guard state.taken == state.chunk.count else { return (.wrote(count), nil) }
+            guard state.sentCount == state.chunk.count else { return (.wrote(count), nil) }
             defer { state.feeder = nil }
             return (.wrote(count), state.feeder)
         }
@@ -130,9 +130,9 @@ final class Upload: Sendable {
                     if Task.isCancelled { return }
                     if !chunk.isEmpty { await feed(chunk, resume) }
                 }
-                end(failed: false, resume)
+                end(hasFailed: false, resume)
             } catch {
-                end(failed: true, resume)
+                end(hasFailed: true, resume)
             }
         }
     }
@@ -142,14 +142,14 @@ final class Upload: Sendable {
         let waits = state.withLock { state in
             defer { state.waits = false }
             state.chunk = chunk
-            state.taken = 0
+            state.sentCount = 0
             return state.waits
         }
         if waits { resume() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isTaken = state.withLock { state in
-                    if Task.isCancelled || state.taken == state.chunk.count { return true }
+                    if Task.isCancelled || state.sentCount == state.chunk.count { return true }
                     state.feeder = continuation
                     return false
                 }
@@ -164,10 +164,10 @@ final class Upload: Sendable {
         }
     }
 
-    private func end(failed: Bool, _ resume: @Sendable () -> Void) {
+    private func end(hasFailed: Bool, _ resume: @Sendable () -> Void) {
         state.withLock { state in
-            state.ended = true
-            state.failed = state.failed || failed
+            state.hasEnded = true
+            state.hasFailed = state.hasFailed || hasFailed
         }
         resume()
     }

@@ -50,10 +50,10 @@ final class BodyBatch: Sendable {
     }
 
     /// As many as gain from company; more would only wait longer.
-    private static let enough = 16
+    private static let groupSize = 16
 
     /// As few as are worth another round.
-    private static let few = 4
+    private static let minimumSize = 4
 
     private struct State {
         var members: [Member] = []
@@ -77,7 +77,7 @@ final class BodyBatch: Sendable {
     func add(_ member: Member) -> Bool {
         let (isFirst, full) = state.withLock { state in
             state.members.append(member)
-            return (state.members.count == 1, state.members.count >= Self.enough ? state.take() : [])
+            return (state.members.count == 1, state.members.count >= Self.groupSize ? state.take() : [])
         }
         Self.make(full)
         return isFirst
@@ -86,20 +86,20 @@ final class BodyBatch: Sendable {
     /// Handles a returning exchange. Returns whether it must come back again; otherwise all bodies are finished, unless the
     /// exchange is not the first one.
     func comeBack(_ member: Member) -> Bool {
-        if isShared, state.withLock({ $0.members.first === member && $0.members.count < Self.enough }) {
+        if isShared, state.withLock({ $0.members.first === member && $0.members.count < Self.groupSize }) {
             // Where workers share a processor, the others have something to add and want it.
             sched_yield()
         }
-        let (again, members) = state.withLock { state -> (Bool, [Member]) in
+        let (returnsAgain, members) = state.withLock { state -> (Bool, [Member]) in
             guard state.members.first === member else { return (false, []) }
-            if state.members.count < Self.few, !state.hasWaitedAgain {
+            if state.members.count < Self.minimumSize, !state.hasWaitedAgain {
                 state.hasWaitedAgain = true
                 return (true, [])
             }
             return (false, state.take())
         }
         Self.make(members)
-        return again
+        return returnsAgain
     }
 
     /// An exchange has gone. Others may wait for it to come back.
@@ -109,12 +109,12 @@ final class BodyBatch: Sendable {
 
     /// Makes bodies, and wakes the exchanges that wait for them.
     private static func make(_ members: [Member]) {
-        var rest = members
-        while let first = rest.first {
+        var remainder = members
+        while let first = remainder.first {
             let group = first.source.group
             let isAlike = { (member: Member) in member.source.group === group }
-            let alike = rest.filter(isAlike)
-            rest.removeAll(where: isAlike)
+            let alike = remainder.filter(isAlike)
+            remainder.removeAll(where: isAlike)
             var failure: (any Error)?
             do { try group.finish(alike.map { unsafe BodyDraft($0.source, bytes: $0.bytes) }) } catch { failure = error }
             for member in alike {

@@ -17,17 +17,17 @@ final class BodyBudget: Sendable {
     private let limit: Int
     /// Bytes of the bodies of one network.
     private let networkLimit: Int
-    private let refused: Counter
+    private let refusals: Counter
     private let state = Locked(State())
 
-    init(limit: Int, refused: Counter) {
+    init(limit: Int, refusals: Counter) {
         self.limit = limit
         networkLimit = max(1, limit / 8)
-        self.refused = refused
+        self.refusals = refusals
     }
 
     /// Bytes that are held now.
-    var held: Int { state.withLock { $0.total } }
+    var byteCount: Int { state.withLock { $0.total } }
 
     /// Counts bytes that have come, unless they are more than there is room for.
     func take(_ count: Int, _ network: ClientNetwork?) -> Bool {
@@ -41,7 +41,7 @@ final class BodyBudget: Sendable {
             state.total += count
             return true
         }
-        if !isTaken { refused.add(1) }
+        if !isTaken { refusals.add(1) }
         return isTaken
     }
 

@@ -19,7 +19,7 @@ class BodyReader {
 final class FileBody: BodySource {
     private let file: OpenFile
     private let range: Range<Int64>
-    private let taken = Atomic<Int64>(0)
+    private let offset = Atomic<Int64>(0)
 
     init(_ file: OpenFile, _ range: Range<Int64>) {
         self.file = file
@@ -28,8 +28,8 @@ final class FileBody: BodySource {
 
     func read(into out: inout OutputRawSpan) throws {
         let before = out.byteCount
-        try file.read(range.lowerBound + taken.load(ordering: .relaxed)..<range.upperBound, into: &out)
-        taken.wrappingAdd(Int64(out.byteCount - before), ordering: .relaxed)
+        try file.read(range.lowerBound + offset.load(ordering: .relaxed)..<range.upperBound, into: &out)
+        offset.wrappingAdd(Int64(out.byteCount - before), ordering: .relaxed)
     }
 }
 

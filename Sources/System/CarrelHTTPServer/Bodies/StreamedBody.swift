@@ -21,7 +21,7 @@ final class StreamedBody: Sendable {
         var chunks: [[UInt8]] = []
         /// Bytes of the first chunk that have been taken.
         var offset = 0
-        var held = 0
+        var bufferedCount = 0
         var hasEnded = false
         var hasFailed = false
         var isClosed = false
@@ -32,7 +32,7 @@ final class StreamedBody: Sendable {
     }
 
     /// Bytes held before the producer has to wait.
-    private static let enough = 128 * 1024
+    private static let highWater = 128 * 1024
 
     private let state = Locked(State())
     private let produce: @Sendable (BodyWriter) async throws -> Void
@@ -75,29 +75,29 @@ final class StreamedBody: Sendable {
 
     /// Whether there is something for ``read(into:)``.
     var isReady: Bool {
-        state.withLock { $0.held > 0 || $0.hasEnded || $0.hasFailed || $0.isClosed }
+        state.withLock { $0.bufferedCount > 0 || $0.hasEnded || $0.hasFailed || $0.isClosed }
     }
 
     /// Copies what there is, on the connection's thread.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
         let (reading, writer) = unsafe state.withLock { state -> (Reading, UnsafeContinuation<Void, Never>?) in
-            var copied = 0
-            while copied < buffer.count, let chunk = state.chunks.first {
-                let count = min(buffer.count - copied, chunk.count - state.offset)
+            var copiedCount = 0
+            while copiedCount < buffer.count, let chunk = state.chunks.first {
+                let count = min(buffer.count - copiedCount, chunk.count - state.offset)
                 unsafe chunk.withUnsafeBytes { source in
-                    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[copied...])
+                    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[copiedCount...])
                         .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[state.offset..<state.offset + count]))
                 }
-                copied += count
+                copiedCount += count
                 state.offset += count
                 if state.offset == chunk.count {
                     state.chunks.removeFirst()
                     state.offset = 0
                 }
             }
-            state.held -= copied
-            let writer = state.held < Self.enough ? unsafe state.writer.take() : nil
-            if copied > 0 { return unsafe (.bytes(copied), writer) }
+            state.bufferedCount -= copiedCount
+            let writer = state.bufferedCount < Self.highWater ? unsafe state.writer.take() : nil
+            if copiedCount > 0 { return unsafe (.bytes(copiedCount), writer) }
             return unsafe (state.hasFailed || state.isClosed ? .failed : state.hasEnded ? .end : .wait, writer)
         }
         unsafe writer?.resume()
@@ -109,7 +109,7 @@ final class StreamedBody: Sendable {
         let isClosed = state.withLock { state in
             guard !state.isClosed else { return true }
             state.chunks.append(bytes)
-            state.held += bytes.count
+            state.bufferedCount += bytes.count
             return false
         }
         if isClosed { throw Closed() }
@@ -117,7 +117,7 @@ final class StreamedBody: Sendable {
         await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { continuation in
                 let mayGoOn = state.withLock { state in
-                    guard state.held >= Self.enough, !state.isClosed, !Task.isCancelled else { return true }
+                    guard state.bufferedCount >= Self.highWater, !state.isClosed, !Task.isCancelled else { return true }
                     precondition(unsafe state.writer == nil, "two writers of one body")
                     unsafe state.writer = continuation
                     return false

@@ -9,10 +9,10 @@ final class UploadBody: RequestBodySource {
     @safe
     private struct State {
         var chunks: [[UInt8]] = []
-        var held = 0
+        var bufferedCount = 0
         /// Bytes of the chunk that the handler has in hand, and of those that it keeps.
-        var lent = 0
-        var kept = 0
+        var lentCount = 0
+        var keptCount = 0
         var isReleased = false
         var isWhole = false
         var failure: HTTPError?
@@ -20,7 +20,7 @@ final class UploadBody: RequestBodySource {
     }
 
     /// Bytes held before the client has to wait.
-    private static let enough = 256 * 1024
+    private static let highWater = 256 * 1024
 
     private let state = Locked(State())
     private let budget: BodyBudget
@@ -39,7 +39,7 @@ final class UploadBody: RequestBodySource {
     }
 
     /// Whether the handler has enough to read.
-    var isFull: Bool { state.withLock { $0.held >= Self.enough && $0.failure == nil } }
+    var isFull: Bool { state.withLock { $0.bufferedCount >= Self.highWater && $0.failure == nil } }
 
     /// Adds the next bytes; if there is no room for them, the handler receives an error instead of the rest.
     func append(_ bytes: [UInt8]) {
@@ -62,7 +62,7 @@ final class UploadBody: RequestBodySource {
                 return
             }
             state.chunks.append(bytes)
-            state.held += bytes.count
+            state.bufferedCount += bytes.count
         }
         if !isWanted { budget.giveBack(bytes.count, network) }
     }
@@ -70,9 +70,9 @@ final class UploadBody: RequestBodySource {
     /// The handler keeps that many of the bytes that it was given last.
     func keep(_ byteCount: Int) {
         state.withLock { state in
-            let count = min(byteCount, state.lent)
-            state.lent -= count
-            state.kept += count
+            let count = min(byteCount, state.lentCount)
+            state.lentCount -= count
+            state.keptCount += count
         }
     }
 
@@ -81,8 +81,8 @@ final class UploadBody: RequestBodySource {
         let count = state.withLock { state in
             guard !state.isReleased else { return 0 }
             state.isReleased = true
-            defer { (state.held, state.lent, state.kept, state.chunks) = (0, 0, 0, []) }
-            return state.held + state.lent + state.kept
+            defer { (state.bufferedCount, state.lentCount, state.keptCount, state.chunks) = (0, 0, 0, []) }
+            return state.bufferedCount + state.lentCount + state.keptCount
         }
         budget.giveBack(count, network)
     }
@@ -106,17 +106,17 @@ final class UploadBody: RequestBodySource {
 
     func next() async throws(HTTPError) -> [UInt8]? {
         while true {
-            let returned = state.withLock { state in
-                defer { state.lent = 0 }
-                return state.lent
+            let count = state.withLock { state in
+                defer { state.lentCount = 0 }
+                return state.lentCount
             }
-            budget.giveBack(returned, network)
+            budget.giveBack(count, network)
             let (chunk, isEnd, failure) = state.withLock { state -> ([UInt8]?, Bool, HTTPError?) in
                 guard !state.chunks.isEmpty else { return (nil, state.isWhole, state.failure) }
                 let chunk = state.chunks.count == 1 ? state.chunks[0] : Array(state.chunks.joined())
                 state.chunks.removeAll(keepingCapacity: true)
-                state.lent = state.held
-                state.held = 0
+                state.lentCount = state.bufferedCount
+                state.bufferedCount = 0
                 return (chunk, false, nil)
             }
             if let chunk {

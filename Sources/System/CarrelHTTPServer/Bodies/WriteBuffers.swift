@@ -7,7 +7,7 @@ final class WriteBuffers: Sendable {
     /// Bytes of one buffer, and of a block of a longer body: a ten-second segment fits.
     static let size = 128 * 1024
     /// Idle buffers.
-    private static let kept = 16
+    private static let idleLimit = 16
 
     /// A buffer that libmicrohttpd holds until its response is sent.
     @safe
@@ -41,6 +41,6 @@ final class WriteBuffers: Sendable {
     }
 
     private func give(_ buffer: Buffer) {
-        free.withLock { if $0.count < Self.kept { $0.append(buffer) } }
+        free.withLock { if $0.count < Self.idleLimit { $0.append(buffer) } }
     }
 }

@@ -42,10 +42,10 @@ struct HostPolicy: Sendable {
     /// Whether the text is `host` or `host:port` with a host of names, IPv4 or IPv6 in brackets (RFC 3986 §3.2, no user part).
     private static func isWellFormed(_ authority: String) -> Bool {
         let host = host(of: authority)
-        let rest = authority.utf8.dropFirst(host.utf8.count)
-        if !rest.isEmpty {
-            guard rest.first == UInt8(ascii: ":"), rest.count <= 6 else { return false }
-            for c in rest.dropFirst() where c < UInt8(ascii: "0") || c > UInt8(ascii: "9") { return false }
+        let suffix = authority.utf8.dropFirst(host.utf8.count)
+        if !suffix.isEmpty {
+            guard suffix.first == UInt8(ascii: ":"), suffix.count <= 6 else { return false }
+            for c in suffix.dropFirst() where c < UInt8(ascii: "0") || c > UInt8(ascii: "9") { return false }
         }
         if host.hasPrefix("[") { return host.hasSuffix("]") && IPAddress(host.dropFirst().dropLast()) != nil }
         guard !host.isEmpty, host.utf8.count <= 255 else { return false }

@@ -64,10 +64,10 @@ final class TLSCertificate {
         unsafe buffer.initialize(repeating: 0)
         var count = 0
         while count < limit {
-            let got = unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, limit - count)
-            if got < 0, errno == EINTR { continue }
-            guard got > 0 else { break }
-            count += got
+            let readCount = unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, limit - count)
+            if readCount < 0, errno == EINTR { continue }
+            guard readCount > 0 else { break }
+            count += readCount
         }
         guard count > 0, count < limit else {
             unsafe buffer.deallocate()

@@ -13,16 +13,16 @@ final class TLSCredentials: @unchecked Sendable {  // GnuTLS only reads them aft
     /// - Throws: `server.tls` for a certificate, a key or authorities that cannot be read or do not belong together.
     init(_ identity: TLSIdentity) throws(HTTPServerError) {
         let key = TLSCertificate(identity)
-        let made = unsafe key.withCStrings { key, chain, _ in
+        let credentials = unsafe key.withCStrings { key, chain, _ in
             unsafe identity.clientAuthorities.withCString { trust -> gnutls_certificate_credentials_t? in
                 guard let key = unsafe key, let chain = unsafe chain else { return nil }
                 return unsafe cmhd_credentials(chain, key, trust)
             }
         }
-        guard let made = unsafe made else {
+        guard let credentials = unsafe credentials else {
             throw HTTPServerError(.tls, "the certificate, its key and the authorities of clients cannot be used together")
         }
-        unsafe raw = made
+        unsafe raw = credentials
     }
 
     deinit {
@@ -47,7 +47,7 @@ final class ClientCertificateSite: Sendable {
     var credentials: TLSCredentials { current.withLock { $0 } }
 
     func replace(_ identity: TLSIdentity) throws(HTTPServerError) {
-        let made = try TLSCredentials(identity)
-        current.withLock { $0 = made }
+        let credentials = try TLSCredentials(identity)
+        current.withLock { $0 = credentials }
     }
 }

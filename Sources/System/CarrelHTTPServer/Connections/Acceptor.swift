@@ -46,17 +46,17 @@ final class Acceptor: Sendable {
         try threads.start(required: "http-accept") { [self] in
             var tags = [UInt64](repeating: 0, count: 64)
             while !isStopped.load(ordering: .sequentiallyConsistent) {
-                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, -1)
-                for tag in tags.prefix(Int(found)) where tag < UInt64(sockets.count) {
+                let eventCount = unsafe clinux_epoll_wait(epoll, &tags, 64, -1)
+                for tag in tags.prefix(Int(eventCount)) where tag < UInt64(sockets.count) {
                     accept(from: sockets[Int(tag)], take)
                 }
             }
-            let waiting = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
+            let continuation = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
                 defer { progress = .ended }
-                if case .awaited(let waiting) = progress { return waiting }
+                if case .awaited(let continuation) = progress { return continuation }
                 return nil
             }
-            waiting?.resume()
+            continuation?.resume()
         }
     }
 

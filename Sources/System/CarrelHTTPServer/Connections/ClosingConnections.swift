@@ -94,8 +94,8 @@ final class ClosingConnections: Sendable {
             var tags = [UInt64](repeating: 0, count: 64)
             var scratch = [UInt8](repeating: 0, count: 64 * 1024)
             while !isStopped.load(ordering: .sequentiallyConsistent) {
-                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, count == 0 ? 1000 : 250)
-                for tag in tags.prefix(Int(max(0, found))) where tag != UInt64.max { read(Int32(tag), &scratch) }
+                let eventCount = unsafe clinux_epoll_wait(epoll, &tags, 64, count == 0 ? 1000 : 250)
+                for tag in tags.prefix(Int(max(0, eventCount))) where tag != UInt64.max { read(Int32(tag), &scratch) }
                 let now = Monotonic.milliseconds()
                 while let descriptor = state.withLock({ state in
                     state.first().flatMap { (state.entries[$0]?.end ?? now) <= now ? $0 : nil }
@@ -114,11 +114,11 @@ final class ClosingConnections: Sendable {
             unsafe recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
         }
         if count > 0 {
-            let left = state.withLock { state in
+            let bytesLeft = state.withLock { state in
                 state.entries[descriptor]?.bytesLeft -= count
                 return state.entries[descriptor]?.bytesLeft ?? 0
             }
-            if left <= 0 { end(descriptor) }
+            if bytesLeft <= 0 { end(descriptor) }
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
             end(descriptor)
         }

@@ -80,10 +80,10 @@ final class Connection: Sendable {
     var clientCertificate: ClientCertificate? {
         guard credentials != nil else { return nil }
         return certificate.withLock { certificate in
-            if let known = certificate { return known }
-            let found = handle.clientCertificate
-            certificate = .some(found)
-            return found
+            if let certificate { return certificate }
+            let peerCertificate = handle.clientCertificate
+            certificate = .some(peerCertificate)
+            return peerCertificate
         }
     }
 

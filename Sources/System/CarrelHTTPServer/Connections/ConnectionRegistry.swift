@@ -16,8 +16,8 @@ final class ConnectionRegistry: Sendable {
         var progressAt: Int64 = 0
         var patience: Int64 = 0
         /// The number of requests before the awaited one, the bytes received when it was first seen, and the time of later bytes.
-        var awaited: UInt32?
-        var received: UInt64 = 0
+        var requestCount: UInt32?
+        var receivedCount: UInt64 = 0
         var receivedAt: Int64 = 0
 
         /// Whether the client reads a response too slowly: it has `limit` milliseconds, and regains a second for each `rate`
@@ -27,15 +27,17 @@ final class ConnectionRegistry: Sendable {
                 progressAt = 0
                 return false
             }
-            let taken = clinux_send_progress(connection.descriptor)
-            defer { (progress, progressAt) = (taken, now) }
+            let acknowledged = clinux_send_progress(connection.descriptor)
+            defer { (progress, progressAt) = (acknowledged, now) }
             guard progressAt > 0, clinux_send_waiting(connection.descriptor) > 0 else {
                 patience = limit
                 return false
             }
             let isMeasured = if case .network(_, _) = connection.peer { rate > 0 } else { false }
-            var gained = taken == progress ? 0 : limit
-            if isMeasured, taken >= progress { gained = Int64(clamping: min(taken - progress, 1 << 40)) * 1000 / rate }
+            var gained = acknowledged == progress ? 0 : limit
+            if isMeasured, acknowledged >= progress {
+                gained = Int64(clamping: min(acknowledged - progress, 1 << 40)) * 1000 / rate
+            }
             patience = min(limit, patience - (now - progressAt) + gained)
             return patience <= 0
         }
@@ -44,9 +46,9 @@ final class ConnectionRegistry: Sendable {
         mutating func isDripping(now: Int64, limit: Int64) -> Bool {
             guard connection.phase.load(ordering: .relaxed) == .idle else { return false }
             let (requests, bytes) = (connection.requests.load(ordering: .relaxed), clinux_received(connection.descriptor))
-            if awaited != requests {
-                (awaited, received, receivedAt) = (requests, bytes, 0)
-            } else if bytes != received, receivedAt == 0 {
+            if requestCount != requests {
+                (requestCount, receivedCount, receivedAt) = (requests, bytes, 0)
+            } else if bytes != receivedCount, receivedAt == 0 {
                 receivedAt = now
             }
             return receivedAt > 0 && now - receivedAt >= limit

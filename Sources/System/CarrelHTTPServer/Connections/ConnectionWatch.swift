@@ -43,8 +43,8 @@ final class ConnectionWatch: Sendable {
             var next = Monotonic.milliseconds() + interval
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let timeout = max(0, next - Monotonic.milliseconds())
-                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, Int32(timeout))
-                for tag in tags.prefix(Int(found)) where tag != 0 { registry.hangUp(tag) }
+                let eventCount = unsafe clinux_epoll_wait(epoll, &tags, 64, Int32(timeout))
+                for tag in tags.prefix(Int(eventCount)) where tag != 0 { registry.hangUp(tag) }
                 let now = Monotonic.milliseconds()
                 if now >= next {
                     let count = registry.sweep(

@@ -6,9 +6,9 @@ import CarrelHTTP
 extension Exchange {
     /// Counts and logs an exchange that has ended.
     func record(wasSent: Bool) {
-        let nanoseconds = Monotonic.nanoseconds() - started
+        let nanoseconds = Monotonic.nanoseconds() - startTime
         let status = reply?.status ?? (request == nil ? .badRequest : .clientClosedRequest)
-        let bytes = method == "HEAD" ? 0 : reply?.sent ?? 0
+        let bytes = method == "HEAD" ? 0 : reply?.sentBytes ?? 0
         let route = match?.route
         worker.requests.record(
             route: route?.pattern,

@@ -20,10 +20,10 @@ final class Exchange: PendingExchange, @unchecked Sendable {
 
     let worker: Worker
     let connection: Connection
-    let started = Monotonic.nanoseconds()
+    let startTime = Monotonic.nanoseconds()
     private var handle: MHDConnection { connection.handle }
     private let target: String
-    private let targetPlace: HeadLayout.Part
+    private let targetPart: HeadLayout.Part
 
     private var stage = Stage.head
     /// As in ``HTTPRequest``; known of a refused request too.
@@ -35,10 +35,10 @@ final class Exchange: PendingExchange, @unchecked Sendable {
     private(set) var match: RouteMatch?
     private var upload: UploadBody?
     private var task: Task<Void, Never>?
-    private var received = 0
+    private var receivedCount = 0
     private var bodyStarted: Int64 = 0
     /// The announced number of bytes; nil for a body in chunks.
-    private var announced: Int?
+    private var announcedLength: Int?
     /// Whether more bytes of the body may arrive, or of what the client considers a body.
     private var hasOpenBody = false
     /// Whether the connection ends after the answer, whatever the answer is.
@@ -55,13 +55,13 @@ final class Exchange: PendingExchange, @unchecked Sendable {
     private let isAbandoned = Atomic(false)
     private let isSuspended = Atomic(false)
 
-    init(_ worker: Worker, _ connection: Connection, target: String, at place: HeadLayout.Part) {
+    init(_ worker: Worker, _ connection: Connection, target: String, at targetPart: HeadLayout.Part) {
         self.worker = worker
         self.connection = connection
         self.target = target
-        targetPlace = place
+        self.targetPart = targetPart
         peer = connection.peer
-        connection.enter(.head, until: started / 1_000_000 + worker.core.limits.header)
+        connection.enter(.head, until: startTime / 1_000_000 + worker.core.limits.header)
     }
 
     // MARK: the connection's thread
@@ -82,15 +82,15 @@ final class Exchange: PendingExchange, @unchecked Sendable {
             hasOpenBody = false
             if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
             stage = .waiting
-            connection.enter(.handling, until: started / 1_000_000 + worker.core.limits.exchange)
+            connection.enter(.handling, until: startTime / 1_000_000 + worker.core.limits.exchange)
             return answer()
         case .waiting: return answer()
         case .gathered:
             if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
             if let reply, let member = reply.member, !member.isMade {
-                let again = worker.core.gathering.comeBack(member)
+                let returnsAgain = worker.core.gathering.comeBack(member)
                 guard member.isMade else {
-                    suspend { again || member.isMade }
+                    suspend { returnsAgain || member.isMade }
                     return .YES
                 }
             }
@@ -107,7 +107,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {
         self.method = method
         let layout = unsafe HeadLayout(
             method: .init(start: UInt(bitPattern: methodText), count: strlen(methodText)),
-            target: targetPlace,
+            target: targetPart,
             version: .init(start: UInt(bitPattern: versionText), count: strlen(versionText))
         )
         do throws(HTTPError) {
@@ -122,7 +122,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {
                 peer = core.forwarding.client(headers) ?? peer
                 scheme = core.forwarding.scheme(headers) ?? scheme
                 authority = core.forwarding.authority(headers) ?? authority
-                if let given = headers["X-Request-Id"], RequestIDs.isWellFormed(given) { id = given }
+                if let requestID = headers["X-Request-Id"], RequestIDs.isWellFormed(requestID) { id = requestID }
             }
             if authority != worker.knownAuthority {
                 let isName = try core.hosts.check(authority, local: connection.localAddress)
@@ -201,7 +201,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {
 
     private func uploadBody(_ length: Int?) -> RequestBody {
         hasOpenBody = true
-        announced = length
+        announcedLength = length
         let upload = UploadBody(worker.core.bodies, ClientNetwork(peer, worker.core.forwarding)) { [self] in wake() }
         self.upload = upload
         return RequestBody(length: length, source: upload)
@@ -211,10 +211,10 @@ final class Exchange: PendingExchange, @unchecked Sendable {
         let limits = worker.core.limits
         if upload == nil {
             stage = .waiting
-            connection.enter(.handling, until: started / 1_000_000 + limits.exchange)
+            connection.enter(.handling, until: startTime / 1_000_000 + limits.exchange)
         } else {
             stage = .upload
-            bodyStarted = started / 1_000_000
+            bodyStarted = startTime / 1_000_000
             connection.enter(.body, until: bodyStarted + limits.body)
         }
         let (router, upload) = (worker.router, upload)
@@ -246,19 +246,19 @@ final class Exchange: PendingExchange, @unchecked Sendable {
             // The bytes stay with the library: if they were taken, it would continue with the next although it is suspended.
             isPaused = true
             pausedAt = now
-            connection.enter(.body, until: started / 1_000_000 + limits.exchange)
+            connection.enter(.body, until: startTime / 1_000_000 + limits.exchange)
             suspend { [self] in !upload.isFull || isOver }
             return .YES
         }
         count = 0
-        received += bytes.count
+        receivedCount += bytes.count
         connection.enter(
             .body,
-            until: min(bodyStarted + limits.body + Int64(received) * 1000 / limits.bodyRate, now + limits.exchange)
+            until: min(bodyStarted + limits.body + Int64(receivedCount) * 1000 / limits.bodyRate, now + limits.exchange)
         )
         guard let upload, !isFinished.load(ordering: .sequentiallyConsistent) else {
             // The rest of a short body is read, so that the connection can be reused; otherwise the response is sent now.
-            if let announced, !isLast, announced - received <= limits.discarded { return .YES }
+            if let announcedLength, !isLast, announcedLength - receivedCount <= limits.discarded { return .YES }
             if let response {
                 self.response = nil
                 sendLast(response)
@@ -285,7 +285,7 @@ final class Exchange: PendingExchange, @unchecked Sendable {
     }
 
     private func send(_ response: HTTPResponse, closing: Bool) -> MHD_Result {
-        connection.enter(.writing, until: started / 1_000_000 + worker.core.limits.exchange)
+        connection.enter(.writing, until: startTime / 1_000_000 + worker.core.limits.exchange)
         let reply = Reply(response, exchange: self, closing: closing || isLast || worker.core.isDraining.load(ordering: .relaxed))
         self.reply = reply
         guard let member = reply.draft() else { return queueReply() }

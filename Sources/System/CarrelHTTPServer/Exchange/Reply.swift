@@ -9,7 +9,7 @@ import Glibc
 final class Reply {
     var status: HTTPStatus { response.status }
     /// Bytes of the body that were made or given to the kernel.
-    var sent = 0
+    var sentBytes = 0
     private unowned let exchange: Exchange
     private var response: HTTPResponse
     private let isHead: Bool
@@ -28,13 +28,13 @@ final class Reply {
 
     /// Hands the response to libmicrohttpd, on the connection's thread.
     func queue(on connection: MHDConnection) -> MHD_Result {
-        guard let made = unsafe make() else { return .NO }
-        defer { unsafe MHD_destroy_response(made) }
-        guard unsafe addHeaders(to: made) else {
+        guard let handle = unsafe make() else { return .NO }
+        defer { unsafe MHD_destroy_response(handle) }
+        guard unsafe addHeaders(to: handle) else {
             response = HTTPError(.internalServerError, "http.internal").response(requestID: exchange.id)
             return .NO
         }
-        return unsafe connection.queue(made, response.status)
+        return unsafe connection.queue(handle, response.status)
     }
 
     /// Whether ``text()`` is all of the response, and short enough for a socket to take it in one call.
@@ -55,7 +55,7 @@ final class Reply {
             if Token.isValid(name), Token.isValidFieldValue(value) { head += "\(name): \(value)\r\n" }
             return true
         }
-        sent = body.count
+        sentBytes = body.count
         return Array("\(head)\r\n".utf8) + body
     }
 
@@ -115,7 +115,7 @@ final class Reply {
     }
 
     private func make(_ bytes: [UInt8]) -> OpaquePointer? {
-        sent = bytes.count
+        sentBytes = bytes.count
         if bytes.count <= 4096 {
             return unsafe bytes.withUnsafeBytes { bytes in
                 let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
@@ -126,7 +126,7 @@ final class Reply {
         let box = unsafe Unmanaged.passRetained(PinnedBytes(bytes))
         let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
         guard
-            let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
+            let handle = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
                 bytes.count,
                 start,
                 releasePinnedBytes,
@@ -136,7 +136,7 @@ final class Reply {
             unsafe box.release()
             return nil
         }
-        return unsafe made
+        return unsafe handle
     }
 
     /// `sendfile`; with TLS that would read through small buffers, so large blocks are read instead.
@@ -147,10 +147,10 @@ final class Reply {
         }
         let copy = fcntl(file.fd, F_DUPFD_CLOEXEC, 0)  // libmicrohttpd closes it
         guard copy >= 0 else { return nil }
-        sent = range.count
-        let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), copy, UInt64(range.lowerBound))
-        if unsafe made == nil { close(copy) }
-        return unsafe made
+        sentBytes = range.count
+        let handle = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), copy, UInt64(range.lowerBound))
+        if unsafe handle == nil { close(copy) }
+        return unsafe handle
     }
 
     /// A body that fits a buffer is generated immediately, so that header and body are sent in one call, and so that a failing
@@ -177,12 +177,12 @@ final class Reply {
     }
 
     private func make(_ buffer: WriteBuffers.Buffer, _ length: Int) -> OpaquePointer? {
-        sent = length
-        let held = unsafe Unmanaged.passRetained(buffer).toOpaque()
+        sentBytes = length
+        let context = unsafe Unmanaged.passRetained(buffer).toOpaque()
         let start = unsafe buffer.bytes.baseAddress
-        let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
-        if unsafe made == nil { unsafe giveBufferBack(held) }
-        return unsafe made
+        let handle = unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, context)
+        if unsafe handle == nil { unsafe giveBufferBack(context) }
+        return unsafe handle
     }
 
     private func make(_ member: BodyBatch.Member) -> OpaquePointer? {
@@ -197,20 +197,20 @@ final class Reply {
         let size = length.map(UInt64.init) ?? UInt64.max
         let block = min(length ?? WriteBuffers.size, WriteBuffers.size)
         guard
-            let made = unsafe MHD_create_response_from_callback(size, max(1, block), readBody, context.toOpaque(), releaseBody)
+            let handle = unsafe MHD_create_response_from_callback(size, max(1, block), readBody, context.toOpaque(), releaseBody)
         else {
             unsafe context.release()
             return nil
         }
-        return unsafe made
+        return unsafe handle
     }
 
     // MARK: header
 
     /// False when a field cannot be sent: a line break in a value would begin another field.
-    private func addHeaders(to made: OpaquePointer) -> Bool {
+    private func addHeaders(to handle: OpaquePointer) -> Bool {
         eachField { name, value in
-            guard unsafe Self.add(name, value, to: made) else {
+            guard unsafe Self.add(name, value, to: handle) else {
                 exchange.worker.core.refusedField(name, exchange.request)
                 return false
             }
@@ -245,9 +245,9 @@ final class Reply {
     }
 
     /// Returns false if the field cannot be sent. Swift's implicit bridging to C would allocate a copy.
-    private static func add(_ name: String, _ value: String, to made: OpaquePointer) -> Bool {
+    private static func add(_ name: String, _ value: String, to handle: OpaquePointer) -> Bool {
         unsafe name.withCString { name in
-            unsafe value.withCString { value in unsafe MHD_add_response_header(made, name, value) == .YES }
+            unsafe value.withCString { value in unsafe MHD_add_response_header(handle, name, value) == .YES }
         }
     }
 }
@@ -272,7 +272,7 @@ final class PulledBody: BodyReader {
             return Self.failure
         }
         let count = unsafe out.finalize(for: buffer)
-        reply.sent += count
+        reply.sentBytes += count
         if count == 0 { return length == nil ? Self.end : Self.failure }
         return count
     }
@@ -285,7 +285,7 @@ final class StreamReader: BodyReader {
     private unowned let exchange: Exchange
     private unowned let reply: Reply
     private var isStarted = false
-    private var sent = 0
+    private var sentBytes = 0
 
     init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
         self.stream = stream
@@ -295,7 +295,7 @@ final class StreamReader: BodyReader {
     }
 
     deinit {
-        stream.close(isWhole: sent == length)
+        stream.close(isWhole: sentBytes == length)
     }
 
     override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -305,8 +305,8 @@ final class StreamReader: BodyReader {
         }
         switch unsafe stream.read(into: buffer) {
         case .bytes(let count):
-            sent += count
-            reply.sent += count
+            sentBytes += count
+            reply.sentBytes += count
             return count
         case .end: return length == nil ? Self.end : Self.failure
         case .failed: return Self.failure

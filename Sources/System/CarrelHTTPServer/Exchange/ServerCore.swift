@@ -68,7 +68,7 @@ final class ServerCore: Sendable {
         let remembered = configuration.strictTransport.components.seconds
         transportSecurity = remembered > 0 ? "max-age=\(remembered)" : nil
         self.metrics = ServerMetrics(metrics)
-        bodies = BodyBudget(limit: configuration.bodyMemory, refused: self.metrics.refusedBodies)
+        bodies = BodyBudget(limit: configuration.bodyMemory, refusals: self.metrics.refusedBodies)
     }
 
     func nextConnectionID() -> UInt64 {
@@ -89,7 +89,7 @@ extension ServerMetrics {
             Double(core?.connections.total ?? 0)
         }
         registry.gauge("carrel_http_request_body_bytes", "Bytes of request bodies held in memory.") { [weak core] in
-            Double(core?.bodies.held ?? 0)
+            Double(core?.bodies.byteCount ?? 0)
         }
         registry.gauge("carrel_http_requests_in_flight", "Requests whose response is not sent yet.") { [weak core] in
             Double(core?.inFlight.load(ordering: .relaxed) ?? 0)

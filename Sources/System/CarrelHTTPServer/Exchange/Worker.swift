@@ -174,9 +174,9 @@ private func targetCallback(
         let stored = unsafe cmhd_context(connection)
     else { return nil }
     let worker = unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue()
-    let known = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
-    let place = unsafe HeadLayout.Part(start: UInt(bitPattern: target), count: strlen(target))
-    let exchange = unsafe Exchange(worker, known, target: String(cString: target), at: place)
+    let clientConnection = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
+    let targetPart = unsafe HeadLayout.Part(start: UInt(bitPattern: target), count: strlen(target))
+    let exchange = unsafe Exchange(worker, clientConnection, target: String(cString: target), at: targetPart)
     unsafe cmhd_hide_query(target)
     worker.begin(exchange)
     return unsafe Unmanaged.passUnretained(exchange).toOpaque()
@@ -234,7 +234,7 @@ private func connectionCallback(
         worker.lowerPriority()
         let credentials = worker.site?.credentials
         let isUsable = unsafe credentials?.use(for: connection) ?? true
-        let known = unsafe Connection(
+        let clientConnection = unsafe Connection(
             id: core.nextConnectionID(),
             descriptor: cmhd_descriptor(connection),
             handle: MHDConnection(connection),
@@ -242,17 +242,17 @@ private func connectionCallback(
             credentials: credentials,
             deadline: Monotonic.milliseconds() + core.limits.header
         )
-        core.registry.add(known)
-        if core.isStopping.load(ordering: .sequentiallyConsistent) { known.hangUp() }
-        core.watch.add(known)
+        core.registry.add(clientConnection)
+        if core.isStopping.load(ordering: .sequentiallyConsistent) { clientConnection.hangUp() }
+        core.watch.add(clientConnection)
         // Without them the session would ask for no certificate: the connection ends before its handshake.
-        if !isUsable { shutdown(known.descriptor, Int32(SHUT_RDWR)) }
-        unsafe stored?.pointee = Unmanaged.passRetained(known).toOpaque()
+        if !isUsable { shutdown(clientConnection.descriptor, Int32(SHUT_RDWR)) }
+        unsafe stored?.pointee = Unmanaged.passRetained(clientConnection).toOpaque()
     case .CONNECTION_NOTIFY_CLOSED:
         guard let pointer = unsafe stored?.pointee else { return }
         unsafe stored?.pointee = nil
-        let known = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
-        worker.close(known)
+        let clientConnection = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
+        worker.close(clientConnection)
     @unknown default: break
     }
 }

@@ -75,11 +75,11 @@ package struct AccessRecord: Sendable {
 
     /// Appends a number from 0, with zeros before it up to that many digits.
     private static func append(_ number: Int, digits: Int, to out: inout [UInt8]) {
-        var (rest, divisor, count) = (max(0, number), 1, 1)
-        while rest / divisor >= 10 || count < digits { (divisor, count) = (divisor * 10, count + 1) }
+        var (remainder, divisor, count) = (max(0, number), 1, 1)
+        while remainder / divisor >= 10 || count < digits { (divisor, count) = (divisor * 10, count + 1) }
         while divisor > 0 {
-            out.append(UInt8(ascii: "0") + UInt8(rest / divisor))
-            rest %= divisor
+            out.append(UInt8(ascii: "0") + UInt8(remainder / divisor))
+            remainder %= divisor
             divisor /= 10
         }
     }

@@ -13,7 +13,7 @@ final class RequestMetrics {
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
     private let metrics: ServerMetrics
-    private var known: [Key: (count: Counter, time: Histogram)] = [:]
+    private var series: [Key: (count: Counter, time: Histogram)] = [:]
     /// The last used counters, which are often the next.
     private var last: (key: Key, count: Counter, time: Histogram)?
 
@@ -25,7 +25,7 @@ final class RequestMetrics {
         let (count, time) = find(route ?? "-", method, status)
         count.add(1)
         time.observe(nanoseconds: nanoseconds)
-        metrics.sent.add(UInt64(max(0, bytes)))
+        metrics.sentBytes.add(UInt64(max(0, bytes)))
     }
 
     private func find(_ route: String, _ method: String, _ status: Int) -> (Counter, Histogram) {
@@ -33,8 +33,8 @@ final class RequestMetrics {
             return (last.count, last.time)
         }
         let key = Key(route: route, method: Self.methods.contains(method) ? method : "-", status: status)
-        let found =
-            known[key]
+        let entry =
+            series[key]
             ?? (
                 metrics.registry.counter(
                     "carrel_http_requests_total",
@@ -47,8 +47,8 @@ final class RequestMetrics {
                     [("route", key.route)]
                 )
             )
-        known[key] = found
-        last = (key, found.0, found.1)
-        return found
+        series[key] = entry
+        last = (key, entry.0, entry.1)
+        return entry
     }
 }

@@ -27,8 +27,8 @@ extension OpenBlob {
             offset += Int64(piece.count)
             progress?(Int64(piece.count))
         }
-        let found = BlobID(digest: digest.finish())
-        guard found == id else {
+        let contentID = BlobID(digest: digest.finish())
+        guard contentID == id else {
             throw StoreError(.damaged, "the blob \(id) holds other bytes than its name says")
         }
     }

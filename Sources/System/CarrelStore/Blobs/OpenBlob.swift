@@ -21,9 +21,9 @@ package final class OpenBlob: Sendable {
 
     /// Fills the free part of `output` with the bytes from `offset`; throws `store.damaged` if the blob ends before.
     package func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
-        let (before, wanted) = (output.byteCount, output.freeCapacity)
+        let (before, room) = (output.byteCount, output.freeCapacity)
         do throws(FileError) {
-            guard try file.read(at: offset, into: &output) < wanted else { return }
+            guard try file.read(at: offset, into: &output) < room else { return }
         } catch {
             throw StoreError(errno: error.number, "the blob cannot be read")
         }

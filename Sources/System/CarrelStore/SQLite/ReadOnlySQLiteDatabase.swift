@@ -128,10 +128,11 @@ package final class ReadOnlySQLiteDatabase: Database {
         private static func figures(_ path: String) -> [Int] {
             var state = stat()
             guard unsafe stat(path, &state) == 0 else { return [] }
-            let (changed, moved) = (state.st_mtim, state.st_ctim)
+            let (modification, statusChange) = (state.st_mtim, state.st_ctim)
             return [
-                Int(state.st_size), Int(bitPattern: UInt(state.st_ino)), changed.tv_sec, changed.tv_nsec, moved.tv_sec,
-                moved.tv_nsec,
+                Int(state.st_size), Int(bitPattern: UInt(state.st_ino)), modification.tv_sec, modification.tv_nsec,
+                statusChange.tv_sec,
+                statusChange.tv_nsec,
             ]
         }
     }

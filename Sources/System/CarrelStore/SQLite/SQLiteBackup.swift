@@ -14,7 +14,7 @@ final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer'
     private var target: OpaquePointer?
     private var restarts = 0
     private let restartLimit = 8
-    private var left = Int32.max
+    private var previousRemaining = Int32.max
 
     /// - Parameters:
     ///   - source: the writer's.
@@ -38,8 +38,8 @@ final class SQLiteBackup: @unchecked Sendable {  // made and used by the writer'
         // Other processes that write all the time would start the copy again forever: then the rest goes in one piece.
         let status = unsafe sqlite3_backup_step(backup, restarts < restartLimit ? pages : -1)
         let remaining = unsafe sqlite3_backup_remaining(backup)
-        if remaining > left { restarts += 1 }
-        left = remaining
+        if remaining > previousRemaining { restarts += 1 }
+        previousRemaining = remaining
         switch status {
         case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED: return false
         case SQLITE_DONE:

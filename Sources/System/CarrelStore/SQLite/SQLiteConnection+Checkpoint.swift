@@ -36,9 +36,9 @@ extension SQLiteConnection {
     /// - Throws: SQLite's error, unless the database is in use.
     func overwriteFormerlyDeleted(at path: String) throws -> Bool {
         guard try row(Self.overwritten, [])?.integer(0) == 0 else { return true }
-        var (file, place) = (stat(), statvfs())
-        guard unsafe stat(path, &file) == 0, unsafe statvfs(path, &place) == 0 else { return false }
-        let free = Int64(clamping: place.f_bavail) * Int64(clamping: place.f_frsize)
+        var (file, fileSystem) = (stat(), statvfs())
+        guard unsafe stat(path, &file) == 0, unsafe statvfs(path, &fileSystem) == 0 else { return false }
+        let free = Int64(clamping: fileSystem.f_bavail) * Int64(clamping: fileSystem.f_frsize)
         guard file.st_size <= Self.largestRewritten, free / 3 >= file.st_size else { return true }
         let other = try SQLiteConnection(path: path, mode: .write, patience: Self.truncatePatience)
         // The copy is as large as the database: not in memory.

@@ -11,7 +11,7 @@ extension SQLiteConnection {
                 "note_change",
                 1,
                 SQLITE_UTF8 | SQLITE_INNOCUOUS,
-                Unmanaged.passUnretained(noted).toOpaque(),  // which lives as long as the connection
+                Unmanaged.passUnretained(notedChanges).toOpaque(),  // which lives as long as the connection
                 noteChange,
                 nil,
                 nil,
@@ -37,7 +37,7 @@ private func noteChange(
     _ count: Int32,
     _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-    guard let noted = unsafe sqlite3_user_data(context) else { return }
+    guard let pointer = unsafe sqlite3_user_data(context) else { return }
     let key = unsafe values?.pointee.flatMap { unsafe sqlite3_value_text($0) }.map { unsafe String(cString: $0) }
-    unsafe Unmanaged<NotedChanges>.fromOpaque(noted).takeUnretainedValue().add(key)
+    unsafe Unmanaged<NotedChanges>.fromOpaque(pointer).takeUnretainedValue().add(key)
 }

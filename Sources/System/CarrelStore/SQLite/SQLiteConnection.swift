@@ -17,7 +17,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     /// Pages in the write-ahead log after the last commit; SQLite's hook writes it.
     private let logPages: UnsafeMutablePointer<Int32>
     /// The owners of rows changed since the last read; written by triggers.
-    let noted = NotedChanges()
+    let notedChanges = NotedChanges()
     /// When the log is next copied into the database, in pages.
     var checkpointAt = SQLiteConnection.checkpointPages
 
@@ -38,19 +38,19 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     /// - Throws: `store.corrupt` for a file that is not a database.
     init(path: String, mode: Mode, patience: Int) throws(StoreError) {
         _ = Self.quiet
-        var opened: OpaquePointer?
-        var (place, access) = (path, SQLITE_OPEN_READWRITE)
+        var database: OpaquePointer?
+        var (name, access) = (path, SQLITE_OPEN_READWRITE)
         if case .look(let hasLog) = mode {
-            (place, access) = (Self.unchanged(path, hasLog), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+            (name, access) = (Self.readOnlyURI(path, hasLog), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
         }
-        let status = unsafe sqlite3_open_v2(place, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
-        guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
+        let status = unsafe sqlite3_open_v2(name, &database, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard let database = unsafe database else { throw StoreError(.unavailable, "no memory for a database connection") }
         guard status == SQLITE_OK else {
-            let error = unsafe StoreError(sqlite: status, of: opened)
-            unsafe sqlite3_close_v2(opened)
+            let error = unsafe StoreError(sqlite: status, of: database)
+            unsafe sqlite3_close_v2(database)
             throw error
         }
-        unsafe handle = opened
+        unsafe handle = database
         unsafe logPages = .allocate(capacity: 1)
         unsafe logPages.initialize(to: 0)
         unsafe sqlite3_wal_hook(handle, noteLogPages, logPages)
@@ -91,7 +91,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
 
     /// The URI of a file (SQLite, "URI filenames"): with a write-ahead log, its existing index is used and never created; without
     /// a log, SQLite would create both, unless the file is declared immutable.
-    private static func unchanged(_ path: String, _ hasLog: Bool) -> String {
+    private static func readOnlyURI(_ path: String, _ hasLog: Bool) -> String {
         // all but letters, digits and these would mean something else
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
         let escaped = path.utf8.map { byte in
@@ -196,7 +196,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     private func begin(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> SQLiteStatement {
         if let failure { throw failure }
         do throws(StoreError) {
-            let statement = try prepared(sql)
+            let statement = try cachedStatement(sql)
             do throws(StoreError) {
                 let status = try statement.bind(values)
                 guard status == SQLITE_OK else { throw error(status) }
@@ -223,7 +223,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         }
     }
 
-    private func prepared(_ sql: SQL) throws(StoreError) -> SQLiteStatement {
+    private func cachedStatement(_ sql: SQL) throws(StoreError) -> SQLiteStatement {
         uses += 1
         let identity = sql.identity(for: .sqlite)
         if let statement = statements[identity], !statement.isRunning {
@@ -247,7 +247,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     /// Prepares a statement without keeping it.
     func prepare(_ sql: SQL) throws(StoreError) -> SQLiteStatement {
         var text = sql.text(for: .sqlite)
-        var made: OpaquePointer?
+        var statement: OpaquePointer?
         var isSingle = true
         let status = text.withUTF8 { utf8 in
             var tail: UnsafePointer<CChar>?
@@ -257,20 +257,20 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
                 start,
                 Int32(utf8.count),
                 UInt32(SQLITE_PREPARE_PERSISTENT),
-                &made,
+                &statement,
                 &tail
             )
             if let start = unsafe start, let tail = unsafe tail {
-                let rest = unsafe utf8[(tail - start)...]
-                isSingle = unsafe rest.allSatisfy {
+                let remainder = unsafe utf8[(tail - start)...]
+                isSingle = unsafe remainder.allSatisfy {
                     $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: ";")
                 }
             }
             return status
         }
         guard status == SQLITE_OK else { throw error(status) }
-        guard let handle = unsafe made, isSingle else {
-            unsafe sqlite3_finalize(made)
+        guard let handle = unsafe statement, isSingle else {
+            unsafe sqlite3_finalize(statement)
             throw StoreError(.statement, "the text is not exactly one statement")
         }
         return try unsafe SQLiteStatement(adopting: handle)

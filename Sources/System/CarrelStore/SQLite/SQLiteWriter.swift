@@ -61,12 +61,12 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             do throws(QueueFull) {
                 try thread.start { self.drain() }
             } catch {
-                let refused = queue.withLock { queue in
+                let jobs = queue.withLock { queue in
                     queue.isDraining = false
                     defer { queue.waiting = [] }
                     return queue.waiting
                 }
-                fail(refused, StoreError(.busy, "too many writes wait"))
+                fail(jobs, StoreError(.busy, "too many writes wait"))
             }
         }
     }
@@ -128,45 +128,45 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private func takeWaiting(atMost limit: Int) -> [any WriteJob] {
         queue.withLock { queue in
             if queue.waiting.count <= limit {
-                var taken: [any WriteJob] = []
-                swap(&taken, &queue.waiting)
-                return taken
+                var jobs: [any WriteJob] = []
+                swap(&jobs, &queue.waiting)
+                return jobs
             }
-            let taken = Array(queue.waiting.prefix(limit))
+            let jobs = Array(queue.waiting.prefix(limit))
             queue.waiting.removeFirst(limit)
-            return taken
+            return jobs
         }
     }
 
     private func runGroup() {
         var group: [any WriteJob] = []
-        var rest: ArraySlice<any WriteJob> = []
+        var remainder: ArraySlice<any WriteJob> = []
         let isCareful = carefulGroups > 0
         do throws(StoreError) {
             guard let connection else { return }
             connection.forgetFailure()
             let changes = connection.totalChanges
             try connection.run(Control.begin)
-            rest = takeWaiting(atMost: groupLimit)[...]
-            while let job = rest.popFirst() {
+            remainder = takeWaiting(atMost: groupLimit)[...]
+            while let job = remainder.popFirst() {
                 group.append(job)
                 switch try isCareful ? runs(job, connection) : runsWithoutSavepoint(job, connection) {
                 case .kept: break
                 case .alone:
                     // SQLite undid the whole group: the jobs before run again, without this one.
-                    putBack(group.dropLast() + rest)
+                    putBack(group.dropLast() + remainder)
                     return job.answer(nil)
                 case .undone:
                     rollBack()
                     if group.count == 1 {
-                        putBack(Array(rest))
+                        putBack(Array(remainder))
                         return job.answer(nil)
                     }
                     // it may have seen what others changed, so that it waits for them
                     carefulGroups = carefulLimit
-                    return putBack(group + rest)
+                    return putBack(group + remainder)
                 }
-                if rest.isEmpty { rest = takeWaiting(atMost: groupLimit - group.count)[...] }
+                if remainder.isEmpty { remainder = takeWaiting(atMost: groupLimit - group.count)[...] }
             }
             try connection.run(Control.commit)
             if isCareful { carefulGroups -= 1 }
@@ -174,15 +174,15 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         } catch {
             note(error)
             rollBack()
-            tellNoted()  // whatever became of the commit
-            fail(group.isEmpty ? takeWaiting(atMost: .max) : group + rest, error)
+            reportNotedChanges()  // whatever became of the commit
+            fail(group.isEmpty ? takeWaiting(atMost: .max) : group + remainder, error)
             return
         }
         counts.withLock { [count = group.count] counts in
             counts.commits += 1
             counts.writes += count
         }
-        tellNoted()
+        reportNotedChanges()
         for job in group { job.answer(nil) }
         connection?.checkpointIfDue()
     }
@@ -232,8 +232,8 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         }
     }
 
-    private func tellNoted() {
-        if let changes = connection?.noted.take() { tell(changes) }
+    private func reportNotedChanges() {
+        if let changes = connection?.notedChanges.take() { tell(changes) }
     }
 
     private func tell(_ changes: RowChangeObserver.Changes) {

@@ -79,7 +79,7 @@ extension Vault {
         let threads = BlockingThreadPool(name: "vault-file", count: 1)
         try await threads.runVault { () throws(VaultError) in
             let folder = VaultFolder(path, kind: .file)
-            try folder.locked { () throws(VaultError) in
+            try folder.withLock { () throws(VaultError) in
                 var file = try folder.load()
                 let master = try PassphraseMaster.open(file, passphrase: old)
                 let key = VaultKeys(master: master).file

@@ -60,9 +60,11 @@ package struct VaultFile: Sendable {
                 recommendation: "update Carrel"
             )
         }
-        guard let text = file["kind"]?.string, let found = VaultKind(rawValue: text) else { throw Self.damaged("it has no kind") }
-        guard found == kind else {
-            throw VaultError(.absent, "the folder has a vault of the kind '\(found.rawValue)', not '\(kind.rawValue)'")
+        guard let text = file["kind"]?.string, let fileKind = VaultKind(rawValue: text) else {
+            throw Self.damaged("it has no kind")
+        }
+        guard fileKind == kind else {
+            throw VaultError(.absent, "the folder has a vault of the kind '\(fileKind.rawValue)', not '\(kind.rawValue)'")
         }
         guard let id = file["id"]?.string.flatMap({ Hex.decode($0) }), id.count == 16, let master = file["master"]?.object,
             let keys = file["keys"]?.array, let code = file["code"]?.string.flatMap({ Base64URL.decode($0) })

@@ -28,14 +28,14 @@ package struct VaultFolder: Sendable {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while bytes.count <= VaultFile.byteLimit {
-            var found = 0
+            var readCount = 0
             let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-                found = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                count = max(0, found)
+                readCount = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, readCount)
             }
-            if found < 0, errno == EINTR { continue }
-            guard found >= 0 else { throw failure("read", file) }
-            if found == 0 { return try VaultFile(bytes, kind: kind) }
+            if readCount < 0, errno == EINTR { continue }
+            guard readCount >= 0 else { throw failure("read", file) }
+            if readCount == 0 { return try VaultFile(bytes, kind: kind) }
             bytes += piece
         }
         throw VaultError(.damaged, "the vault's file is damaged: it is too long")
@@ -66,7 +66,7 @@ package struct VaultFolder: Sendable {
         checkedBy key: HMACSHA256,
         _ change: (inout VaultFile) throws(VaultError) -> Value
     ) throws(VaultError) -> Value {
-        try locked { () throws(VaultError) in
+        try withLock { () throws(VaultError) in
             var file = try load(checkedBy: key)
             let value = try change(&file)
             try save(file, authenticatedBy: key)
@@ -80,7 +80,7 @@ package struct VaultFolder: Sendable {
     /// - Throws: `vault.exists`, `vault.full`, `vault.unavailable`, the errors of `make`.
     package func create(_ make: () throws(VaultError) -> (VaultFile, HMACSHA256)) throws(VaultError) {
         try makeFolders(path)
-        try locked { () throws(VaultError) in
+        try withLock { () throws(VaultError) in
             guard unsafe access(file, F_OK) != 0 else {
                 throw VaultError(.exists, "there is a vault in the folder \(path)")
             }
@@ -102,7 +102,7 @@ package struct VaultFolder: Sendable {
     /// Runs a closure under the lock, alone among all users of the folder, in this process and others.
     ///
     /// - Throws: `vault.unavailable` if the lock cannot be obtained in time, `vault.absent` if there is no folder.
-    package func locked<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
+    package func withLock<Value>(_ body: () throws(VaultError) -> Value) throws(VaultError) -> Value {
         let lock = "\(path)/vault.lock"
         let descriptor = unsafe open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("opened", lock) }

@@ -88,7 +88,7 @@ final class InflatingResource: Resource {
             let wanted = min(Int64(Self.outputSize), (isSkipping ? range.lowerBound : range.upperBound) - place.output)
             skipped.removeAll(keepingCapacity: true)
             let before = isSkipping ? 0 : buffer.count
-            let step: (taken: Int, isAtEnd: Bool)
+            let step: (consumed: Int, isAtEnd: Bool)
             do throws(Malformed) {
                 let rest = input.rawSpan.extracting(used..<input.count)
                 step =
@@ -97,9 +97,9 @@ final class InflatingResource: Resource {
                     : try place.inflater.inflate(rest, into: &buffer, atMost: Int(wanted))
             } catch { throw damaged }
             let given = (isSkipping ? skipped.count : buffer.count) - before
-            guard step.taken > 0 || given > 0 || step.isAtEnd else { throw damaged }
-            used += step.taken
-            place.input += Int64(step.taken)
+            guard step.consumed > 0 || given > 0 || step.isAtEnd else { throw damaged }
+            used += step.consumed
+            place.input += Int64(step.consumed)
             place.output += Int64(given)
             if step.isAtEnd { return try end(at: place.output, before: range.upperBound) }
             mark(place)
@@ -115,14 +115,14 @@ final class InflatingResource: Resource {
         var more: [UInt8] = []
         while true {
             if input.isEmpty { try await packed.read(at..<at + Self.inputSize, into: &input) }
-            let step: (taken: Int, isAtEnd: Bool)
+            let step: (consumed: Int, isAtEnd: Bool)
             do throws(Malformed) {
                 step = try place.inflater.inflate(input.rawSpan, into: &more, atMost: 1)
             } catch { throw damaged }
-            guard more.isEmpty, step.isAtEnd || step.taken > 0 else { throw damaged }
+            guard more.isEmpty, step.isAtEnd || step.consumed > 0 else { throw damaged }
             if step.isAtEnd { return }
-            at += Int64(step.taken)
-            input.removeFirst(step.taken)
+            at += Int64(step.consumed)
+            input.removeFirst(step.consumed)
         }
     }
 
