@@ -116,7 +116,7 @@ package enum ContentKeyStore {
 
     /// A key that ClearKey may serve; nil without one within the reach, and for the key of a title.
     static func keyForClearKey(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        guard let row = try transaction.row(servedByClearKey, [.text(id.hex)]), reach.includes(try row.textIfPresent(2)),
+        guard let row = try transaction.row(servedByClearKey, [.text(id.hex)]), reach.includes(try row.textIfPresent(2), try row.textIfPresent(3)),
             try row.textIfPresent(3).map({ !TitleContent.isID($0) }) ?? true
         else { return nil }
         return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
