@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import Testing
 
-struct `GMAC` {
+struct `A tag by GMAC` {
     /// NIST CAVP, gcmEncryptExtIV128.rsp: AES-128, no plaintext, tags of 128 bits, additional data of 0 and 128 bits.
     @Test(arguments: [
         ("cf063a34d4a9a76c2c86787d3f96db71", "113b9785971864c83b01c787", "", "72ac8493e3a5228b5d130a69d2510e42"),
@@ -25,7 +25,7 @@ struct `GMAC` {
         }
     }
 
-    @Test func `has keys of 16 bytes only`() {
+    @Test func `needs keys of 16 bytes only`() {
         let error = #expect(throws: CryptoError.self) { _ = try GMAC(key: Secret([UInt8](repeating: 1, count: 32))) }
         #expect(error?.code == .keyLength)
     }
