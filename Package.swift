@@ -505,7 +505,10 @@ let testTargets: [Target] = [
     ),
     serverTests("Audit", "Entitlements Licensing Rights Tokens"),
     serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
-    serverTests("Licensing", "Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer Ingest JOSE Licensing MP4 Rights Streaming Tokens Works XML"),
+    serverTests(
+        "Licensing",
+        "Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer Ingest JOSE Licensing MP4 Rights Streaming Tokens Works XML"
+    ),
     serverTests("Authority", "Authority JOSE Rights Vault"),
     serverTests("Catalog", "Ingest Packager Works"),
     serverTests("Orders", "EditionDelivery Ingest Listening Streaming Website Works"),
