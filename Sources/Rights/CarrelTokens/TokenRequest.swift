@@ -60,6 +60,10 @@ package struct TokenRequest: Sendable, Equatable {
         rules.outputControlOverride = try reader.outputControlOverride()
         rules.unknownOutputBehavior = try reader.unknownOutputBehavior()
         rules.extensions = try reader.extensions()
+        if kind == .ms3 || kind == .license {
+            rules.conditions = try reader.conditions()
+            rules.deviceThumbprint = try reader.deviceThumbprint()
+        }
         do throws(RightsError) { _ = try rules.encode() } catch { throw TokenRefusal(.value, error.message) }
         self.rules = rules
         contentURL = service == .ms3 ? try reader.contentURL() : nil

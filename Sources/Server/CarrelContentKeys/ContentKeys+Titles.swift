@@ -70,8 +70,14 @@ extension ContentKeys {
         in transaction: any Transaction
     ) throws -> [(id: KeyID, key: MasterKeyring.Wrapped)] {
         let last = max(1, number)
-        return try (max(1, last - TitleContent.keyLimit + 1)...last).compactMap { number in
-            try titleKey(title, number, in: transaction).map { (TitleContent.keyID(ofTitle: title, number: number), $0) }
+        var keys: [(id: KeyID, key: MasterKeyring.Wrapped)] = []
+        for number in (max(1, last - Self.numberLimit + 1)...last).reversed() where keys.count < TitleContent.keyLimit {
+            guard let key = try titleKey(title, number, in: transaction) else { continue }
+            keys.append((TitleContent.keyID(ofTitle: title, number: number), key))
         }
+        return keys.reversed()
     }
+
+    /// Numbers that are looked at, at most: keys that staff removed, and ids that were taken, leave gaps.
+    private static let numberLimit = 256
 }

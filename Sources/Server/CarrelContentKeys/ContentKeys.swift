@@ -93,7 +93,13 @@ package struct ContentKeys: Sendable {
         let (ids, numbers) = try await database.search {
             (try TitleStore.allIDs(in: $0), try EditionStore.keyNumbers(in: $0))
         }
-        let keys = Set(ids.flatMap { id in (1...max(1, numbers[id] ?? 1)).map { TitleContent.keyID(ofTitle: id, number: $0) } })
+        // the next numbers too, so that no portal takes the ids of keys to come
+        let keys = Set(
+            ids.flatMap { id in
+                let last = numbers[id].map { $0 + TitleContent.keyLimit } ?? 1
+                return (1...last).map { TitleContent.keyID(ofTitle: id, number: $0) }
+            }
+        )
         titles.insert(keys, for: 0, readAt: now, since: found)
         return keys
     }

@@ -19,6 +19,7 @@ package enum TitleContent {
     /// - Parameters:
     ///   - title: the title's id.
     ///   - number: 1 for the first contents that had a key, 2 for the contents after those, and so on.
+    /// - Returns: the id.
     package static func keyID(ofTitle title: String, number: Int = 1) -> KeyID {
         KeyID(label: id(ofTitle: title) + (number > 1 ? "\n\(number)" : ""))
     }

@@ -149,7 +149,8 @@ package struct Grant: Sendable {
         }
         let conditions: LicenseConditions
         do throws(RightsError) {
-            conditions = try carrel["terms"].map { (json) throws(RightsError) in try LicenseConditions(json) } ?? LicenseConditions()
+            conditions =
+                try carrel["terms"].map { (json) throws(RightsError) in try LicenseConditions(json) } ?? LicenseConditions()
         } catch {
             throw restricted(error.message)
         }

@@ -106,7 +106,11 @@ struct LicenseDesk {
             throw RuleError(.forbidden, "license.not-storable", "the token is for a stream: its license is not kept")
         }
         guard request.session == .persist || !rules.conditions.needsStore else {
-            throw RuleError(.forbidden, "license.restricted", "the license of the token is counted on the device: it must be stored")
+            throw RuleError(
+                .forbidden,
+                "license.restricted",
+                "the license of the token is counted on the device: it must be stored"
+            )
         }
         try requireContent(grant)
         // a message that may be used again has a license for the store and one for now

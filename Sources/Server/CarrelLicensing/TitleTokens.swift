@@ -108,7 +108,8 @@ struct TitleTokens: Sendable {
     ///
     /// - Returns: the path of the protected file; nil if the title has none.
     /// - Throws: ``RuleError`` `license.title`.
-    private func requireKey(_ title: String, by actor: AuditActor, at now: Instant, in transaction: any Transaction) throws -> String?
+    private func requireKey(_ title: String, by actor: AuditActor, at now: Instant, in transaction: any Transaction) throws
+        -> String?
     {
         guard try TitleContent.kind(of: title, in: transaction) != .audiobook else { return nil }
         let edition = try editions.requireKey(ofTitle: title, by: actor, at: now, in: transaction)

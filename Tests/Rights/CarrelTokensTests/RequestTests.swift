@@ -138,6 +138,37 @@ struct `A request for a token` {
         #expect(rules.id.count == 16)
     }
 
+    private static let conditions = [
+        "notBefore": "+60", "storage": "86400", "plays": "3", "maxPixels": "520000", "metering": "true", "attended": "60",
+        "copy": "0", "print": "10", "noExport": "true", "watermark": "Alice",
+    ]
+
+    @Test func `sets every condition of a license, and the device`() throws {
+        let device = Base64URL.encode([UInt8](repeating: 5, count: 32))
+        let rules = try Self.request(
+            Self.license.merging(Self.conditions) { $1 }.merging(["cnf": device]) { $1 },
+            .broadband
+        ).rules
+        var expected = LicenseConditions()
+        expected.startsAt = TokenSamples.now + .seconds(60)
+        (expected.storageSeconds, expected.playCount, expected.maxPixels) = (86_400, 3, 520_000)
+        (expected.isMetered, expected.attendedSeconds, expected.copyCharacters) = (true, 60, 0)
+        (expected.printPages, expected.forbidsExport, expected.watermark) = (10, true, "Alice")
+        #expect(rules.conditions == expected && rules.deviceThumbprint == device)
+        for name in ["storage", "plays"] {
+            #expect(Self.reason(Self.ms3.merging([name: "3"]) { $1 }) == .value, "nothing counts a stream")
+        }
+        #expect(try Self.request(Self.ms3.merging(["watermark": "x"]) { $1 }).rules.conditions.watermark == "x")
+    }
+
+    @Test(arguments: [
+        ("storage", "0"), ("plays", "03"), ("plays", "-1"), ("maxPixels", "many"), ("metering", "yes"), ("attended", "59"),
+        ("copy", "1000000001"), ("print", "1.5"), ("noExport", "1"), ("watermark", "a\nb"), ("cnf", "abc"), ("notBefore", "now"),
+    ])
+    func `sets no condition outside its bounds`(name: String, value: String) {
+        #expect(Self.reason(Self.license.merging([name: value]) { $1 }, .broadband) == .value)
+    }
+
     @Test func `is valid for 30 days unless it says otherwise`() throws {
         #expect(try Self.request(Self.ms3).rules.expiresAt == TokenSamples.now + .seconds(2_592_000))
         for (text, seconds) in [

@@ -136,7 +136,10 @@ struct `Rules of a token` {
         { $0.user = .init(id: "a", key: Secret([1])) }, { $0.deviceThumbprint = "abc" }, { $0.title = "" },
         { $0.extensions[0] = .init(type: "wud", isCritical: false, payload: []) },
         { $0.extensions[0] = .init(type: "wudo", isCritical: false, payload: [UInt8](repeating: 0, count: 1025)) },
-        { $0.extensions[1] = $0.extensions[0] },
+        { $0.extensions[1] = $0.extensions[0] }, { $0.conditions.playCount = 0 }, { $0.conditions.storageSeconds = 0 },
+        { $0.conditions.maxPixels = 0 }, { $0.conditions.attendedSeconds = 59 }, { $0.conditions.copyCharacters = -1 },
+        { $0.conditions.printPages = .max }, { $0.conditions.watermark = "a\nb" },
+        { $0.conditions.startsAt = Instant(milliseconds: -1) },
     ]
 
     @Test(arguments: changes.indices)

@@ -41,6 +41,10 @@ enum TokenSamples {
         rules.extensions = [
             .init(type: "wudo", isCritical: false, payload: [0, 0, 0, 0]), .init(type: "abcd", isCritical: true, payload: []),
         ]
+        rules.conditions.startsAt = now
+        (rules.conditions.storageSeconds, rules.conditions.playCount, rules.conditions.maxPixels) = (86_400, 3, 520_000)
+        (rules.conditions.isMetered, rules.conditions.attendedSeconds, rules.conditions.copyCharacters) = (true, 60, 0)
+        (rules.conditions.printPages, rules.conditions.forbidsExport, rules.conditions.watermark) = (10, true, "é, order \"7\"")
         return rules
     }
 

@@ -87,11 +87,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("copy", -1), ("copy", "all"), ("copy", 1_000_000_001), ("print", 1.5), ("noExport", 1), ("watermark", ""),
-        ("watermark", "a\nb"), ("plays", 0), ("storage", 0), ("maxPixels", 0), ("metering", "yes"), ("attended", 59),
-        ("attended", 86_401), ("notBefore", "tomorrow"), ("cnf", "abc"), ("pages", 1),
-    ] as [(String, JSON)])
+    @Test(
+        arguments: [
+            ("copy", -1), ("copy", "all"), ("copy", 1_000_000_001), ("print", 1.5), ("noExport", 1), ("watermark", ""),
+            ("watermark", "a\nb"), ("plays", 0), ("storage", 0), ("maxPixels", 0), ("metering", "yes"), ("attended", 59),
+            ("attended", 86_401), ("notBefore", "tomorrow"), ("cnf", "abc"), ("pages", 1),
+        ] as [(String, JSON)]
+    )
     func `is refused outside its bounds`(name: String, value: JSON) async throws {
         let shop = try await LicensedShop()
         try await shop.set("also")

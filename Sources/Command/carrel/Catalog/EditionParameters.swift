@@ -42,7 +42,10 @@ struct EditionParameters: ParameterGroup, Sendable {
     func validate() throws(UsageError) {
         guard let productID else {
             guard price == nil, licensed == nil, !draft, issued == nil, published == nil, samples.isEmpty else {
-                throw UsageError(.contradiction, "--price, --licensed, --draft, --issued, --published and --sample need --product-id")
+                throw UsageError(
+                    .contradiction,
+                    "--price, --licensed, --draft, --issued, --published and --sample need --product-id"
+                )
             }
             return
         }

@@ -63,7 +63,12 @@ struct ConditionOptions: ParameterGroup, Sendable {
                 LicenseConditions.attendedRange,
                 "Seconds after which the service must be contacted during a use."
             ),
-            .option(\.notBefore, "--not-before", help: "When the license begins; default: when it is issued.", group: "Conditions"),
+            .option(
+                \.notBefore,
+                "--not-before",
+                help: "When the license begins; default: when it is issued.",
+                group: "Conditions"
+            ),
         ]
     }
 

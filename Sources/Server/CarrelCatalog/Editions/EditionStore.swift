@@ -166,7 +166,7 @@ package enum EditionStore {
             AND EXISTS (SELECT 1 FROM titles WHERE id = $1 AND media_blob = $3)
         """
     )
-    static let keyNumbers = SQL("SELECT title_id, key_number FROM editions WHERE key_number > 1")
+    static let keyNumbers = SQL("SELECT title_id, key_number FROM editions WHERE key_number > 0 OR licensed <> 'off'")
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
@@ -214,7 +214,7 @@ package enum EditionStore {
         try transaction.row(byTitle, [.text(title)]).map(edition)
     }
 
-    /// The numbers of the last keys of titles that have had several.
+    /// The numbers of the last keys of titles that have or had a protected file.
     package static func keyNumbers(in transaction: any Transaction) throws -> [String: Int] {
         let rows = try transaction.rows(keyNumbers, []).map { (try $0.text(0), Int(try $0.integer(1))) }
         return Dictionary(rows) { first, _ in first }

@@ -137,7 +137,8 @@ package struct Editions: Sendable {
     }
 
     /// The protection of new contents. The tags of other contents are of no use, and their blob is swept.
-    private static func protection(_ made: IngestedEdition, _ terms: Edition.Terms, known: Edition?) throws -> Edition.Protection {
+    private static func protection(_ made: IngestedEdition, _ terms: Edition.Terms, known: Edition?) throws -> Edition.Protection
+    {
         var protection = known?.protection ?? Edition.Protection()
         protection.licensed = terms.licensed ?? protection.licensed
         if known?.mediaBlob != made.media.text { protection.tags = nil }
@@ -297,9 +298,10 @@ package struct Editions: Sendable {
     ///
     /// Its parameters are the title, the number of its last key, whether that key is for the contents, the actor, and the time. It
     /// returns the number of a key that can be used for them: the last one, or a new one.
-    package typealias KeyMaker = @Sendable (
-        _ title: String, _ number: Int, _ isForContents: Bool, AuditActor, Instant, any Transaction
-    ) throws -> Int
+    package typealias KeyMaker =
+        @Sendable (
+            _ title: String, _ number: Int, _ isForContents: Bool, AuditActor, Instant, any Transaction
+        ) throws -> Int
 
     /// Sets what makes keys, which are kept in a layer above.
     package func makeKeys(_ maker: @escaping KeyMaker) {
@@ -307,7 +309,8 @@ package struct Editions: Sendable {
     }
 
     /// Gives a licensed edition a key for its contents, unless it has one that can be used.
-    private func requireKey(_ edition: inout Edition, by actor: AuditActor, at now: Instant, in transaction: any Transaction) throws
+    private func requireKey(_ edition: inout Edition, by actor: AuditActor, at now: Instant, in transaction: any Transaction)
+        throws
     {
         guard edition.protection.licensed != .off else { return }
         guard let make = keyMaker.withLock(\.self) else { throw ServerError(.conflict, "this server has no key store") }

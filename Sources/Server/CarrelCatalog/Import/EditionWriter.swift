@@ -56,7 +56,9 @@ struct EditionWriter: EditionCatalogRegister {
         change.issuedAt = terms.issuedAt
         change.publishedAt = terms.publishedAt
         change.samples = options.samples.isEmpty ? nil : options.samples
-        let says = !change.metadata.isEmpty || change.price != nil || change.licensed != nil || change.issuedAt != nil || change.publishedAt != nil
+        let says =
+            !change.metadata.isEmpty || change.price != nil || change.licensed != nil || change.issuedAt != nil
+            || change.publishedAt != nil
         var known = edition
         if says || change.samples != nil { known = try await editions.change(known.productID, change, by: actor) }
         if known.state == .draft, !terms.isDraft { known = try await editions.publish(known.productID, by: actor) }

@@ -49,7 +49,8 @@ package struct EditionIngestRequest: Sendable {
     package func write() -> [UInt8] {
         let head: JSON = [
             "sourceHash": .string(Hex.encode(sourceHash)), "productId": .string(terms.productID),
-            "price": .init(terms.price?.rawValue), "licensed": .init(terms.licensed?.rawValue), "draft": .bool(terms.isDraft), "issuedAt": .init(terms.issuedAt),
+            "price": .init(terms.price?.rawValue), "licensed": .init(terms.licensed?.rawValue), "draft": .bool(terms.isDraft),
+            "issuedAt": .init(terms.issuedAt),
             "publishedAt": .init(terms.publishedAt), "samples": .array(options.samples.map { .string($0) }),
             "overrides": .init(options.overrides), "cover": .init(cover), "made": made.map(Self.json) ?? .null,
         ]

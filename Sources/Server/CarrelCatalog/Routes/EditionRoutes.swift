@@ -76,7 +76,8 @@ struct EditionRoutes {
 
     private static func change(_ object: JSONObject) throws -> Editions.Change {
         try object.allowOnly([
-            "title", "subtitle", "authors", "publisher", "language", "description", "price", "licensed", "issuedAt", "publishedAt",
+            "title", "subtitle", "authors", "publisher", "language", "description", "price", "licensed", "issuedAt",
+            "publishedAt",
             "samples",
         ])
         var change = Editions.Change()
