@@ -135,12 +135,7 @@ package final class CarrelService: Sendable {
             try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
         let contentKeys = ContentKeysCapability(context, accounts)
-        let exchange = KeyExchangeCapability(
-            contentKeys.keys,
-            accounts,
-            publicURL: settings.stream.publicURL,
-            version: settings.version
-        )
+        let exchange = KeyExchangeCapability(contentKeys.keys, accounts, settings.stream.publicURL, version: settings.version)
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -186,9 +181,8 @@ package final class CarrelService: Sendable {
             needSignIn: settings.editions.feedsNeedSignIn
         )
         let others: [any Capability] = [
-            audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, sources, signOn, streaming,
-            listening,
-            delivery, feeds,
+            audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, sources, signOn,
+            streaming, listening, delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -247,12 +241,11 @@ package final class CarrelService: Sendable {
 
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
-        AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self, EntitlementSourcesCapability.self,
-        SignOnCapability.self,
-        StreamingCapability.self,
-        ListeningCapability.self,
-        EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
+        AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self,
+        EntitlementsCapability.self, AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self,
+        LicensingCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self, StreamingCapability.self,
+        ListeningCapability.self, EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self,
+        WebsiteCapability.self,
     ]
 
     /// A router with only the rights location, for the listener that requests client certificates.

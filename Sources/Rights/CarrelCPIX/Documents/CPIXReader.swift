@@ -79,7 +79,8 @@ final class CPIXBuilder: XMLVisitor {
     private var playlist: CPIXSystem.Playlist?
 
     private static let lists: [(name: StaticString, place: Place)] = [
-        ("DeliveryDataList", .recipients), ("ContentKeyList", .keys), ("DRMSystemList", .systems), ("ContentKeyPeriodList", .periods),
+        ("DeliveryDataList", .recipients), ("ContentKeyList", .keys), ("DRMSystemList", .systems),
+        ("ContentKeyPeriodList", .periods),
         ("ContentKeyUsageRuleList", .rules), ("UpdateHistoryItemList", .history),
     ]
 
@@ -266,7 +267,10 @@ final class CPIXBuilder: XMLVisitor {
     private func transportedKey(_ name: String) throws(CPIXError) -> [UInt8] {
         guard let algorithm = parts.algorithm, algorithm == CPIXAlgorithm.keyTransport else {
             let given = parts.algorithm.map { "'\($0.prefix(128))'" } ?? "no algorithm"
-            throw CPIXError(.algorithm, "the \(name) of \(recipientName) is encrypted with \(given): only rsa-oaep-mgf1p is accepted")
+            throw CPIXError(
+                .algorithm,
+                "the \(name) of \(recipientName) is encrypted with \(given): only rsa-oaep-mgf1p is accepted"
+            )
         }
         guard let cipher = parts.cipher else { throw malformed("the \(name) of \(recipientName) has no value") }
         return cipher
