@@ -120,6 +120,39 @@ struct `Keys of packagers` {
         #expect(try await server.waitForExit() == .exited(0))
     }
 
+    @Test func `encrypt HLS with AES-128, under the address that SPEKE 1 returns`() async throws {
+        let film = try await film()
+        let (server, url, credentials) = try await serve()
+        let request = directory.write(
+            "request.xml",
+            """
+            <CPIX xmlns="urn:dashif:org:cpix" id="live"><ContentKeyList><ContentKey kid="\(Self.kids[0])"/></ContentKeyList><DRMSystemList>\
+            <DRMSystem kid="\(Self.kids[0])" systemId="81376844-f976-481e-a84e-cc25d39b0b33"><URIExtXKey/></DRMSystem></DRMSystemList></CPIX>
+            """
+        )
+        let response = try await checkProcess([
+            try requirePeer("curl"), "-s", "-u", credentials, "-H", "Content-Type: application/xml", "--data-binary",
+            "@\(request)",
+            "\(url)/speke/v1/copyProtection",
+        ])
+        server.signal(SIGTERM)
+        let bytes = Array(response.utf8)
+        directory.write("keys.xml", bytes)
+        let document = try CPIXDocument(reading: bytes.rawSpan)
+        let key = try #require(document.keys[0].secret)
+        let address = String(decoding: try #require(document.systems[0].keyURI), as: UTF8.self)
+        let keyFile = directory.write("key.bin", key.withBytes { [UInt8](copying: $0) })
+        let info = directory.write("info", "\(address)\n\(keyFile)\n")
+        let playlist = directory.file("film.m3u8")
+        try await checkProcess([
+            try requirePeer("ffmpeg"), "-v", "error", "-i", film, "-map", "0:v", "-c", "copy", "-f", "hls", "-hls_time", "2",
+            "-hls_playlist_type", "vod", "-hls_key_info_file", info, playlist,
+        ])
+        let clear = directory.file("clear.ts")
+        _ = try await carrel(["decrypt", playlist, "--cpix", directory.file("keys.xml"), "-o", clear], home: false)
+        #expect(try await frames(clear, "v") == frames(film, "v"))
+    }
+
     @Test func `encrypt each track by the rules of their document`() async throws {
         let film = try await film()
         let (server, url, credentials) = try await serve()

@@ -207,10 +207,10 @@ struct PackageCommand: Command {
                 try await package(keys, choice, unfinished, console)
             }
         } catch {
-            await unfinished.settle()
+            await unfinished.finish()
             throw error
         }
-        await unfinished.settle()
+        await unfinished.finish()
     }
 
     private func package(

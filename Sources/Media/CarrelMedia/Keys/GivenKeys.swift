@@ -79,8 +79,18 @@ public struct GivenKeys: ContentKeySource {
         if let name { keys[name] = key } else { fallback = key }
     }
 
+    /// The key id in a content id such as `urn:marlin:kid:00112233445566778899aabbccddeeff`; nil if it has none.
+    private static func keyID(inContentID id: String) -> [UInt8]? {
+        let prefix = "urn:marlin:kid:"
+        guard id.hasPrefix(prefix), let bytes = Hex.decode(id.dropFirst(prefix.count)), bytes.count == 16 else { return nil }
+        return bytes
+    }
+
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         if let key = keys[name] { return .granted(ContentKeyGrant(key: key)) }
+        if case .content(let id) = name, let key = Self.keyID(inContentID: id).flatMap({ keys[.id($0)] }) {
+            return .granted(ContentKeyGrant(key: key))
+        }
         if case .group = name, let group { return .granted(ContentKeyGrant(key: group)) }
         // the track is the last name tried, so that a key by name takes precedence
         if case .track = name, let fallback { return .granted(ContentKeyGrant(key: fallback)) }
