@@ -621,7 +621,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + wholeServer),
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
-        fuzz("CPIXFuzz", carrel("Bytes CPIX")),
+        fuzz("CPIXFuzz", carrel("Bytes CPIX Crypto")),
         fuzz("SPEKEFuzz", carrel("Bytes CPIX Crypto Rights")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),

@@ -298,12 +298,14 @@ final class CPIXBuilder: XMLVisitor {
         guard let last = document.keys.indices.last else { return }
         let name = "the key \(document.keys[last].id.uuid)"
         defer { parts = SecretParts() }
-        switch (parts.plain, parts.cipher) {
+        switch (parts.plain?.count, parts.cipher) {
         case (nil, nil): return
-        case (let plain?, nil):
-            defer { wipePlain() }
-            guard plain.count == 16 else { throw malformed("\(name) has \(plain.count) bytes, and content keys have 16") }
-            document.keys[last].value = .clear(Secret(plain))
+        case (let count?, nil):
+            guard count == 16 else { throw malformed("\(name) has \(count) bytes, and content keys have 16") }
+            // the only reference to the bytes, so that they are wiped and no copy
+            var plain = parts.plain.take() ?? []
+            document.keys[last].value = .clear(Secret(copying: plain.rawSpan))
+            SecretMemory.wipe(&plain)
         case (nil, let cipher?):
             guard let algorithm = parts.algorithm, algorithm == CPIXAlgorithm.cipher else {
                 let given = parts.algorithm.map { "'\($0.prefix(128))'" } ?? "no algorithm"
@@ -312,10 +314,6 @@ final class CPIXBuilder: XMLVisitor {
             document.keys[last].value = .encrypted(cipher: cipher, mac: parts.mac)
         default: throw malformed("\(name) is both clear and encrypted")
         }
-    }
-
-    private func wipePlain() {
-        if var plain = parts.plain.take() { SecretMemory.wipe(&plain) }
     }
 
     // MARK: Systems
