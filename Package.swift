@@ -21,7 +21,8 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelKeyExchange", "CarrelLicensing", "CarrelEntitlementSources",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelKeyExchange", "CarrelLicensing",
+    "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
     "CarrelServer", "CarrelRestoring",
@@ -671,7 +672,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("AuditArchiveFuzz", carrel("Bytes Crypto JSON") + wholeServer),
         fuzz("ComicInfoFuzz", carrel("Bytes Publication XML")),
-        fuzz("CPIXFuzz", carrel("Bytes CPIX")),
+        fuzz("CPIXFuzz", carrel("Bytes CPIX Crypto")),
         fuzz("SPEKEFuzz", carrel("Bytes CPIX Crypto Rights")),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", carrel("Bytes Crypto Publication Threads")),
@@ -747,7 +748,11 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
         .target(name: "CRightsLoops", dependencies: ["COpenSSL", "CSQLite", "CXML"], path: "Benchmarks/RightsBench/C"),
-        benchmark("RightsBench", ["CRightsLoops"] + carrel("CPIX HTTPServer Player Postgres") + wholeServer, exclude: ["C", "run"]),
+        benchmark(
+            "RightsBench",
+            ["CRightsLoops"] + carrel("CPIX HTTPServer Player Postgres") + wholeServer,
+            exclude: ["C", "run"]
+        ),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
         benchmark("SegmentBench", ["CSegmentLoops"] + carrel("Audio Bytes Crypto Packager"), exclude: ["C"]),
     ]

@@ -6,11 +6,8 @@ import CarrelCPIX
 import CarrelCrypto
 import CarrelRights
 
-/// Reads and decrypts a CPIX document of 1,000 keys, next to libxml2 and the same OpenSSL calls in C.
-///
-/// - Parameters:
-///   - certificate: the file of the recipient's certificate, in DER.
-///   - key: the file of the recipient's private key, in PEM.
+/// Reads and decrypts a CPIX document of 1,000 keys, next to libxml2 and the same OpenSSL calls in C. The certificate is in DER, the
+/// private key in PEM.
 func measureDocuments(certificate: [UInt8], key pem: [UInt8]) async throws {
     var document = CPIXDocument(contentID: "film")
     document.keys = (0..<1000).map { CPIXKey(KeyID(label: "\($0)"), .clear(.random(count: 16)), scheme: "cbcs") }
@@ -35,8 +32,10 @@ func measureDocuments(certificate: [UInt8], key pem: [UInt8]) async throws {
                     unsafe wrapped.mac.withUnsafeBufferPointer { macKey in
                         unsafe ciphers.withUnsafeBufferPointer { ciphers in
                             unsafe codes.withUnsafeBufferPointer { codes -> Int32 in
-                                guard let text = text.baseAddress, let start = pem.baseAddress, let documentKey = documentKey.baseAddress,
-                                    let macKey = macKey.baseAddress, let ciphers = ciphers.baseAddress, let codes = codes.baseAddress
+                                guard let text = text.baseAddress, let start = pem.baseAddress,
+                                    let documentKey = documentKey.baseAddress,
+                                    let macKey = macKey.baseAddress, let ciphers = ciphers.baseAddress,
+                                    let codes = codes.baseAddress
                                 else { return 0 }
                                 var parts = unsafe cpix_document(
                                     xml: text,

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelCPIX
+import CarrelCrypto
 
 /// CPIX documents. The first byte chooses whether the reader is lenient.
 @c(LLVMFuzzerTestOneInput)

@@ -45,7 +45,8 @@ package final class RSAPrivateKey: @unchecked Sendable {  // the key never chang
             unsafe text.withBytes { text in
                 unsafe file.withUnsafeBytes { file -> OpaquePointer? in
                     unsafe text.withUnsafeBytes { text -> OpaquePointer? in
-                        guard let start = file.baseAddress, let text = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self)
+                        guard let start = file.baseAddress,
+                            let text = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self)
                         else { return nil }
                         if isPEM { return unsafe copenssl_pem_private_key(start, CInt(file.count), text) }
                         let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
@@ -87,7 +88,9 @@ package final class RSAPrivateKey: @unchecked Sendable {  // the key never chang
     /// - Throws: `crypto.integrity` for another key's cipher text, and for an altered one.
     package func decrypt(_ cipher: [UInt8]) throws(CryptoError) -> Secret {
         defer { ERR_clear_error() }
-        guard let context = unsafe copenssl_oaep(key, 0) else { throw CryptoError(.refused, "there is no memory to decrypt a key") }
+        guard let context = unsafe copenssl_oaep(key, 0) else {
+            throw CryptoError(.refused, "there is no memory to decrypt a key")
+        }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         let room = Int(unsafe EVP_PKEY_get_size(key))
         var count = room

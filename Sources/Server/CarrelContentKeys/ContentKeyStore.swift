@@ -69,9 +69,8 @@ package enum ContentKeyStore {
 
     /// A key; nil without one within the reach.
     package static func key(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        guard let row = try transaction.row(key, [.text(id.hex)]), reach.includes(try row.textIfPresent(2), try row.textIfPresent(3))
-        else { return nil }
-        return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
+        guard let found = try keyAndContent(id, in: transaction), reach.includes(found.owner, found.content) else { return nil }
+        return found.key
     }
 
     /// A key with the content id that it was created or imported for; nil without one.

@@ -20,6 +20,7 @@ struct KeyExchange: Sendable {
     ///   - bytes: the request.
     ///   - dialect: the rules that it follows.
     ///   - actor: the packager, for the audit log.
+    /// - Returns: the response, a document in UTF-8.
     /// - Throws: ``CPIXError`` for the request; the errors of ``ContentKeys``.
     func respond(to bytes: [UInt8], as dialect: KeyExchangeRequest.Dialect, for actor: AuditActor) async throws -> [UInt8] {
         let request = try KeyExchangeRequest(reading: bytes.rawSpan, as: dialect)

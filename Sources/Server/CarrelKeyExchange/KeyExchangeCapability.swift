@@ -14,7 +14,7 @@ package struct KeyExchangeCapability: Capability {
     ///   - accounts: the back-office keys of packagers.
     ///   - publicURL: the public URL of the server, without a slash at the end.
     ///   - version: the version of the running program.
-    package init(_ keys: ContentKeys, _ accounts: AccountsCapability, publicURL: String?, version: String) {
+    package init(_ keys: ContentKeys, _ accounts: AccountsCapability, _ publicURL: String?, version: String) {
         routes = KeyExchangeRoutes(
             exchange: KeyExchange(keys: keys, publicURL: publicURL),
             callers: accounts.callers,

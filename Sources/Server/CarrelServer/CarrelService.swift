@@ -141,12 +141,7 @@ package final class CarrelService: Sendable {
         let contentKeys = ContentKeysCapability(context, accounts)
         let keys = contentKeys.keys
         catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
-        let exchange = KeyExchangeCapability(
-            contentKeys.keys,
-            accounts,
-            publicURL: settings.stream.publicURL,
-            version: settings.version
-        )
+        let exchange = KeyExchangeCapability(keys, accounts, settings.stream.publicURL, version: settings.version)
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -198,8 +193,7 @@ package final class CarrelService: Sendable {
         )
         let others: [any Capability] = [
             audit, accounts, catalog, orders, entitlements, authority, contentKeys, exchange, licensing, clearKey, relay,
-            sources,
-            signOn, streaming, listening, delivery, feeds,
+            sources, signOn, streaming, listening, delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
             context,
@@ -260,12 +254,9 @@ package final class CarrelService: Sendable {
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
         AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self,
-        ClearKeyCapability.self, RelayCapability.self,
-        EntitlementSourcesCapability.self,
-        SignOnCapability.self,
-        StreamingCapability.self,
-        ListeningCapability.self,
-        EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
+        ClearKeyCapability.self, RelayCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
+        StreamingCapability.self, ListeningCapability.self, EditionDeliveryCapability.self, FeedsCapability.self,
+        AdministrationCapability.self, WebsiteCapability.self,
     ]
 
     /// A router with only the rights location, for the listener that requests client certificates.

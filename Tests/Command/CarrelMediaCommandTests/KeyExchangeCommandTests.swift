@@ -36,7 +36,11 @@ struct `Keys of packagers` {
 
     private func carrel(_ words: [String], input: String = "", home: Bool = true) async throws -> String {
         let place = home ? ["--home", directory.file("home")] : []
-        return try await checkProcess([try CarrelProgram.path()] + words + place, input: Array(input.utf8), timeout: .seconds(120))
+        return try await checkProcess(
+            [try CarrelProgram.path()] + words + place,
+            input: Array(input.utf8),
+            timeout: .seconds(120)
+        )
     }
 
     private func json(_ text: String) throws -> JSON {
@@ -91,7 +95,10 @@ struct `Keys of packagers` {
         let (server, url, credentials) = try await serve()
         let document = try await exchange(url, credentials, content: "film", as: "keys.xml")
         // an encoder that asks again gets the same keys
-        #expect(try await exchange(url, credentials, content: "film", as: "again.xml").keys.map { $0.secret } == document.keys.map { $0.secret })
+        #expect(
+            try await exchange(url, credentials, content: "film", as: "again.xml").keys.map { $0.secret }
+                == document.keys.map { $0.secret }
+        )
         let keys = zip(["VIDEO", "AUDIO"], document.keys).map { "label=\($0):key_id=\($1.id.hex):key=\(hex($1.secret))" }
         func streams(_ suffix: String) -> [String] {
             zip(["video", "audio"], ["VIDEO", "AUDIO"]).map {
@@ -100,7 +107,7 @@ struct `Keys of packagers` {
         }
         let options = ["--enable_raw_key_encryption", "--clear_lead", "0", "--protection_scheme", "cenc", "--keys"]
         try await checkProcess([packager] + streams("") + options + [keys.joined(separator: ",")])
-        // the same files without encryption: the packager changes the edit list of sound
+        // the same files without encryption: the packager changes the edit list of audio
         try await checkProcess([packager] + streams("-plain"))
         for (name, kind) in [("video", "v"), ("audio", "a")] {
             let clear = directory.file("\(name)-clear.mp4")
@@ -111,6 +118,39 @@ struct `Keys of packagers` {
         }
         server.signal(SIGTERM)
         #expect(try await server.waitForExit() == .exited(0))
+    }
+
+    @Test func `encrypt HLS with AES-128, under the address that SPEKE 1 returns`() async throws {
+        let film = try await film()
+        let (server, url, credentials) = try await serve()
+        let request = directory.write(
+            "request.xml",
+            """
+            <CPIX xmlns="urn:dashif:org:cpix" id="live"><ContentKeyList><ContentKey kid="\(Self.kids[0])"/></ContentKeyList><DRMSystemList>\
+            <DRMSystem kid="\(Self.kids[0])" systemId="81376844-f976-481e-a84e-cc25d39b0b33"><URIExtXKey/></DRMSystem></DRMSystemList></CPIX>
+            """
+        )
+        let response = try await checkProcess([
+            try requirePeer("curl"), "-s", "-u", credentials, "-H", "Content-Type: application/xml", "--data-binary",
+            "@\(request)",
+            "\(url)/speke/v1/copyProtection",
+        ])
+        server.signal(SIGTERM)
+        let bytes = Array(response.utf8)
+        directory.write("keys.xml", bytes)
+        let document = try CPIXDocument(reading: bytes.rawSpan)
+        let key = try #require(document.keys[0].secret)
+        let address = String(decoding: try #require(document.systems[0].keyURI), as: UTF8.self)
+        let keyFile = directory.write("key.bin", key.withBytes { [UInt8](copying: $0) })
+        let info = directory.write("info", "\(address)\n\(keyFile)\n")
+        let playlist = directory.file("film.m3u8")
+        try await checkProcess([
+            try requirePeer("ffmpeg"), "-v", "error", "-i", film, "-map", "0:v", "-c", "copy", "-f", "hls", "-hls_time", "2",
+            "-hls_playlist_type", "vod", "-hls_key_info_file", info, playlist,
+        ])
+        let clear = directory.file("clear.ts")
+        _ = try await carrel(["decrypt", playlist, "--cpix", directory.file("keys.xml"), "-o", clear], home: false)
+        #expect(try await frames(clear, "v") == frames(film, "v"))
     }
 
     @Test func `encrypt each track by the rules of their document`() async throws {
@@ -124,7 +164,10 @@ struct `Keys of packagers` {
         let tracks = report["tracks"]?.array ?? []
         #expect(tracks.compactMap { $0["keyIds"]?.array?.first?.string } == document.keys.map(\.id.hex))
         let clear = directory.file("clear.mp4")
-        _ = try await carrel(["decrypt", "\(folder)/manifest.mpd", "--cpix", directory.file("keys.xml"), "-o", clear], home: false)
+        _ = try await carrel(
+            ["decrypt", "\(folder)/manifest.mpd", "--cpix", directory.file("keys.xml"), "-o", clear],
+            home: false
+        )
         #expect(try await frames(clear, "v") == frames(film, "v"))
         // the document is for cenc
         let other = try await runProcess([try CarrelProgram.path()] + words + ["--scheme", "cbcs", "--force"])
@@ -134,7 +177,12 @@ struct `Keys of packagers` {
     /// Words after a film's path that are refused, with the exit status and a part of the message.
     private static let refusals: [(words: [String], status: Int32, message: String)] = [
         (["--cpix", "keys.xml"], 64, "--cpix needs --scheme"),
-        (["--cpix", "keys.xml", "--scheme", "cenc", "--key", "\(String(repeating: "0", count: 32)):\(String(repeating: "1", count: 32))"], 64, "exclude"),
+        (
+            [
+                "--cpix", "keys.xml", "--scheme", "cenc", "--key",
+                "\(String(repeating: "0", count: 32)):\(String(repeating: "1", count: 32))",
+            ], 64, "exclude"
+        ),
         (["--recipient", "key.pem", "--scheme", "cenc"], 64, "--recipient is for the keys of --cpix"),
         (["--cpix", "two.xml", "--scheme", "cenc"], 65, "two usage rules match"),
         (["--cpix", "none.xml", "--scheme", "cenc"], 77, "the document has no key"),
@@ -143,7 +191,9 @@ struct `Keys of packagers` {
         (["--cpix", "missing.xml", "--scheme", "cenc"], 66, "cannot be read"),
     ]
 
-    @Test(arguments: refusals) func `are refused with the reason`(row: (words: [String], status: Int32, message: String)) async throws {
+    @Test(arguments: refusals) func `are refused with the reason`(row: (words: [String], status: Int32, message: String))
+        async throws
+    {
         let film = try await film()
         let head = "<CPIX xmlns=\"urn:dashif:org:cpix\" xmlns:p=\"urn:ietf:params:xml:ns:keyprov:pskc\" contentId=\"film\">"
         let keys = Self.kids.map {
@@ -155,7 +205,10 @@ struct `Keys of packagers` {
         directory.write("two.xml", "\(head)\(list)<ContentKeyUsageRuleList>\(rules)</ContentKeyUsageRuleList></CPIX>")
         directory.write("none.xml", "\(head)<ContentKeyList/></CPIX>")
         directory.write("bad.xml", "<MPD/>")
-        directory.write("periods.xml", "\(head)\(list)<ContentKeyPeriodList><ContentKeyPeriod/><ContentKeyPeriod/></ContentKeyPeriodList></CPIX>")
+        directory.write(
+            "periods.xml",
+            "\(head)\(list)<ContentKeyPeriodList><ContentKeyPeriod/><ContentKeyPeriod/></ContentKeyPeriodList></CPIX>"
+        )
         let words = ["package", film, "-o", "package"] + row.words
         let result = try await runProcess([try CarrelProgram.path()] + words, directory: directory.path)
         #expect(result.status == .exited(row.status) && result.errorText.contains(row.message), "\(result.errorText)")
@@ -189,7 +242,10 @@ struct `Keys of packagers` {
             ([fixture], "", "--recipient names the private key"),
             ([fixture, "--recipient", try Fixtures.path("drm/pki/Cert1.pfx")], "wrong\n", "the password is wrong"),
             (
-                [try Fixtures.path("drm/cpix/selfmade-encrypted-bad-mac.xml"), "--recipient", try Fixtures.path("drm/pki/Cert1.pfx")],
+                [
+                    try Fixtures.path("drm/cpix/selfmade-encrypted-bad-mac.xml"), "--recipient",
+                    try Fixtures.path("drm/pki/Cert1.pfx"),
+                ],
                 "Cert1\n", "was altered"
             ),
             ([try Fixtures.path("drm/cpix/axinom-demo-multikey-clear.xml")], "", "names no content"),

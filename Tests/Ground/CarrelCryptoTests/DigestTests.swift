@@ -131,3 +131,37 @@ struct `HMAC-SHA-256` {
         )
     }
 }
+
+struct `HMAC-SHA-512` {
+    /// RFC 4231 §4.2, §4.3 and §4.7.
+    @Test(arguments: [
+        (
+            "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b", "4869205468657265",
+            "87aa7cdea5ef619d4ff0b4241a1d6cb02379f4e2ce4ec2787ad0b30545e17cde"
+                + "daa833b7d6b8a702038b274eaea3f4e4be9d914eeb61f1702e696c203a126854"
+        ),
+        (
+            "4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+            "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
+                + "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737"
+        ),
+        (
+            String(repeating: "aa", count: 131),
+            "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374",
+            "80b24263c7c1a3ebb71493c1dd7be8b49b46d1f41b4aeec1121b013783f8f352"
+                + "6b56d037e05f2598bd0fd2215d6a1e5295e64f73f63f0aec8b915a985d786598"
+        ),
+    ])
+    func `follows RFC 4231, again and again under one key`(key: String, message: String, digest: String) {
+        var mac = HMACSHA512(key: Secret(hex(key)))
+        for _ in 0..<2 {
+            let (bytes, code) = (hex(message), hex(digest))
+            let short = Array(code.dropLast())
+            let made = mac.authenticate(bytes.rawSpan)
+            let (isRight, isShortRight) = (
+                mac.isValid(code.rawSpan, for: bytes.rawSpan), mac.isValid(short.rawSpan, for: bytes.rawSpan)
+            )
+            #expect(made == code && isRight && !isShortRight)
+        }
+    }
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelTesting
 import CarrelXML
 import Testing
@@ -47,6 +48,24 @@ struct `An XML writer` {
         #expect(!inside.contains("--"))
         #expect(!inside.hasSuffix("-"))
         #expect(try await runProcess(["xmllint", "--noout", "-"], input: Array(written.utf8)).status == .exited(0))
+    }
+
+    @Test func `writes a tree that was read, with prefixes for its namespaces`() throws {
+        let text = """
+            <a xmlns="urn:a" xmlns:b="urn:b" xml:lang="en" b:c="&lt;&quot;"><b:d>1 &amp; 2</b:d><e xmlns=""/><f xmlns="urn:other"/></a>
+            """
+        let bytes = Array(text.utf8)
+        let tree = try XMLElement.parse(bytes.rawSpan)
+        var writer = XMLWriter()
+        writer.root(tree, prefixes: ["urn:a": "x", "urn:b": "y"])
+        let written = writer.finish()
+        #expect(try XMLElement.parse(written.rawSpan) == tree)
+        #expect(
+            self.text(written).hasSuffix(
+                "<x:a xmlns:x=\"urn:a\" xmlns:y=\"urn:b\" xmlns:ns3=\"urn:other\" xml:lang=\"en\" y:c=\"&lt;&quot;\">"
+                    + "<y:d>1 &amp; 2</y:d><e/><ns3:f/></x:a>\n"
+            )
+        )
     }
 
     @Test func `gives the same bytes in pieces`() {

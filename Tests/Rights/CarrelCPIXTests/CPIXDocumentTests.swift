@@ -16,7 +16,9 @@ struct `A document` {
         let read = try CPIXSamples.read(written)
         #expect(read.version == version && read.contentID == full.contentID)
         #expect(read.keys.map(\.secret) == full.keys.map(\.secret) && read.keys.map(\.id) == full.keys.map(\.id))
-        #expect(read.keys.map(\.explicitIV) == full.keys.map(\.explicitIV) && read.keys.map(\.dependsOn) == full.keys.map(\.dependsOn))
+        #expect(
+            read.keys.map(\.explicitIV) == full.keys.map(\.explicitIV) && read.keys.map(\.dependsOn) == full.keys.map(\.dependsOn)
+        )
         #expect(read.systems == full.systems && read.periods == full.periods && read.rules == full.rules)
         #expect(try read.write(as: version) == written)
         let text = String(decoding: written, as: UTF8.self)
@@ -38,10 +40,14 @@ struct `A document` {
         #expect(result.status == .exited(0), "\(result.errorText)")
     }
 
-    @Test func `is opened by each recipient, and by nobody else`() async throws {
+    @Test func `is opened by each recipient, and with no other key`() async throws {
         let certificates = try TestCertificates()
-        let first = try Certificate(der: await certificates.make("first", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
-        let second = try Certificate(der: await certificates.make("second", extensions: TestCertificates.signer, key: .rsa(bits: 4096)))
+        let first = try Certificate(
+            der: await certificates.make("first", extensions: TestCertificates.signer, key: .rsa(bits: 3072))
+        )
+        let second = try Certificate(
+            der: await certificates.make("second", extensions: TestCertificates.signer, key: .rsa(bits: 4096))
+        )
         try await certificates.makeKey("other", .rsa(bits: 3072))
         let document = try CPIXSamples.read(CPIXSamples.full.write(as: .v23, to: [first, second]))
         #expect(document.keys.allSatisfy { $0.secret == nil })
@@ -57,7 +63,9 @@ struct `A document` {
 
     @Test func `is opened with a private key under a password`() async throws {
         let certificates = try TestCertificates()
-        let certificate = try Certificate(der: await certificates.make("one", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
+        let certificate = try Certificate(
+            der: await certificates.make("one", extensions: TestCertificates.signer, key: .rsa(bits: 3072))
+        )
         let document = try CPIXSamples.read(CPIXSamples.full.write(as: .v23, to: [certificate]))
         let folder = certificates.directory
         try await checkProcess([
@@ -81,7 +89,8 @@ struct `A document` {
         ("version=\"2.3\"", "version=\"2.2\"", .version), ("version=\"2.3\"", "version=\"4.0\"", .version),
     ]
 
-    @Test(arguments: alterations) func `that was altered is refused`(row: (from: String, to: String, code: CPIXError.Code)) throws {
+    @Test(arguments: alterations) func `that was altered is refused`(row: (from: String, to: String, code: CPIXError.Code)) throws
+    {
         let key = try CPIXSamples.privateKey("Cert1")
         let written = try CPIXSamples.full.write(as: .v23, to: [try CPIXSamples.certificate("Cert1")])
         let text = String(decoding: written, as: UTF8.self)
@@ -93,7 +102,10 @@ struct `A document` {
 
     @Test func `without a code for a key, or without a MAC method, is refused`() throws {
         let key = try CPIXSamples.privateKey("Cert1")
-        let text = String(decoding: try CPIXSamples.full.write(as: .v23, to: [try CPIXSamples.certificate("Cert1")]), as: UTF8.self)
+        let text = String(
+            decoding: try CPIXSamples.full.write(as: .v23, to: [try CPIXSamples.certificate("Cert1")]),
+            as: UTF8.self
+        )
         let mac = try #require(text.firstRange(of: "<pskc:ValueMAC>")?.lowerBound)
         let macEnd = try #require(text.firstRange(of: "</pskc:ValueMAC>")?.upperBound)
         let withoutCode = text.replacingSubrange(mac..<macEnd)
@@ -118,7 +130,7 @@ struct `A document` {
         let twice = first.replacing(documentKey, with: documentKey + documentKey)
         let error = try #require(throws: CPIXError(.malformed)) { try CPIXSamples.read(Array(twice.utf8)) }
         #expect(error.message == "recipient 1 has two document keys")
-        // of one recipient that is there twice
+        // of one recipient in two entries
         let delivery = try part(first, "DeliveryData")
         let both = first.replacing(delivery, with: delivery + (try part(second, "DeliveryData")))
         #expect(throws: CPIXError(.integrity)) { try CPIXSamples.read(Array(both.utf8)).decrypted(by: key) }
@@ -132,7 +144,8 @@ struct `A document` {
         ("<ContentKeyList><ContentKey kid=\"1\"/></ContentKeyList>", .malformed, "kid of content key 1 is not a UUID"),
         ("<ContentKeyList>\(CPIXSamples.key(1))\(CPIXSamples.key(1))</ContentKeyList>", .malformed, "is there twice"),
         (
-            "<ContentKeyList>\(CPIXSamples.key(1).replacing("AAAAAAAAAAAAAAAAAAAAAA==", with: "AAAA"))</ContentKeyList>", .malformed,
+            "<ContentKeyList>\(CPIXSamples.key(1).replacing("AAAAAAAAAAAAAAAAAAAAAA==", with: "AAAA"))</ContentKeyList>",
+            .malformed,
             "has 3 bytes"
         ),
         ("<ContentKeyList>\(CPIXSamples.key(1).replacing("AA==", with: "A*"))</ContentKeyList>", .malformed, "is not base 64"),
@@ -141,7 +154,8 @@ struct `A document` {
         ("<DRMSystemList/><ContentKeyList/>", .malformed, "after a list that it must precede"),
         ("<Other/>", .malformed, "unknown element, Other"),
         (
-            "<ContentKeyUsageRuleList><ContentKeyUsageRule kid=\"\(CPIXSamples.ids[0].uuid)\"/></ContentKeyUsageRuleList>", .malformed,
+            "<ContentKeyUsageRuleList><ContentKeyUsageRule kid=\"\(CPIXSamples.ids[0].uuid)\"/></ContentKeyUsageRuleList>",
+            .malformed,
             "is not in the document"
         ),
         (
@@ -169,7 +183,10 @@ struct `A document` {
             """, .malformed, "ends before it starts"
         ),
         ("<DeliveryDataList><DeliveryData/></DeliveryDataList>", .recipient, "recipient 1 has no X.509 certificate"),
-        ("<ds:Signature><ds:SignedInfo><ds:SignatureMethod Algorithm=\"http://www.w3.org/2000/09/xmldsig#rsa-sha1\"/>", .algorithm, "SHA-1"),
+        (
+            "<ds:Signature><ds:SignedInfo><ds:SignatureMethod Algorithm=\"http://www.w3.org/2000/09/xmldsig#rsa-sha1\"/>",
+            .algorithm, "SHA-1"
+        ),
         (
             """
             <ds:Signature><ds:SignedInfo><ds:Reference><ds:DigestMethod Algorithm="http://www.w3.org/2000/09/xmldsig#sha1"/>
@@ -185,7 +202,8 @@ struct `A document` {
 
     @Test func `with entities is refused`() throws {
         let text = String(decoding: CPIXSamples.document("<ContentKeyList/>"), as: UTF8.self)
-        let entities = "<!DOCTYPE CPIX [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>" + text.replacing("\"c\"", with: "\"&b;\"")
+        let entities =
+            "<!DOCTYPE CPIX [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>" + text.replacing("\"c\"", with: "\"&b;\"")
         let error = try #require(throws: CPIXError(.malformed)) { try CPIXSamples.read(Array(entities.utf8)) }
         #expect(error.message.contains("DOCTYPE"))
     }
@@ -200,7 +218,7 @@ struct `A document` {
     }
 
     @Test(arguments: [true, false])
-    func `with more keys than the limit is refused, at once and in little memory`(isEmpty: Bool) async throws {
+    func `with more keys than the limit is refused immediately and in little memory`(isEmpty: Bool) async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [isEmpty = isEmpty as Bool] in
             let keys = (0..<100_000).map {
@@ -221,7 +239,9 @@ struct `A document` {
     @Test func `with the largest number of keys is read`() throws {
         var limits = CPIXLimits()
         limits.keys = 1000
-        let list = { (count: Int) in CPIXSamples.document("<ContentKeyList>\((0..<count).map(CPIXSamples.key).joined())</ContentKeyList>") }
+        let list = { (count: Int) in
+            CPIXSamples.document("<ContentKeyList>\((0..<count).map(CPIXSamples.key).joined())</ContentKeyList>")
+        }
         #expect(try CPIXSamples.read(list(1000), limits: limits).keys.count == 1000)
         let error = try #require(throws: CPIXError(.tooLarge)) { try CPIXSamples.read(list(1001), limits: limits) }
         #expect(error.message == "the document has more than 1000 content keys")
@@ -230,5 +250,7 @@ struct `A document` {
 
 extension String {
     /// The text without a part.
-    fileprivate func replacingSubrange(_ range: Range<String.Index>) -> String { String(self[..<range.lowerBound] + self[range.upperBound...]) }
+    fileprivate func replacingSubrange(_ range: Range<String.Index>) -> String {
+        String(self[..<range.lowerBound] + self[range.upperBound...])
+    }
 }

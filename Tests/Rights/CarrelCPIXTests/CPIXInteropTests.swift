@@ -73,7 +73,9 @@ struct `Other programs` {
             try Test.cancel("python3-cryptography is not installed: nothing to test against")
         }
         let certificates = try TestCertificates()
-        let certificate = try Certificate(der: await certificates.make("packager", extensions: TestCertificates.signer, key: .rsa(bits: 3072)))
+        let certificate = try Certificate(
+            der: await certificates.make("packager", extensions: TestCertificates.signer, key: .rsa(bits: 3072))
+        )
         let output = try await checkProcess(
             [python, "-c", Self.decrypter, "\(certificates.directory.path)/packager.key"],
             input: CPIXSamples.full.write(as: .v23, to: [certificate])

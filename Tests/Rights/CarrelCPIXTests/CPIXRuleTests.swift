@@ -50,15 +50,23 @@ struct `A usage rule` {
         let audio = Self.document(Self.rule(0) { $0.audio = [.init(1, 2)] }, Self.rule(1) { $0.audio = [.init(3, nil)] })
         #expect(try audio.keyID(for: Self.sound) == Self.ids[1])
         let rate = Self.document(
-            Self.rule(0) { $0.video = [.init()]; $0.video[0].framesPerSecond = .init(nil, 30) },
-            Self.rule(1) { $0.video = [.init()]; $0.video[0].framesPerSecond = .init(31, nil) }
+            Self.rule(0) {
+                $0.video = [.init()]; $0.video[0].framesPerSecond = .init(nil, 30)
+            },
+            Self.rule(1) {
+                $0.video = [.init()]; $0.video[0].framesPerSecond = .init(31, nil)
+            }
         )
         #expect(try rate.keyID(for: Self.film) == Self.ids[1])
         var film = Self.film
         (film.isHDR, film.hasWideGamut, film.bitrate, film.period) = (true, false, 5_000_000, "p2")
         let range = Self.document(
-            Self.rule(0) { $0.video = [.init()]; $0.video[0].isHDR = false },
-            Self.rule(1) { $0.video = [.init()]; $0.video[0].isHDR = true; $0.video[0].hasWideGamut = false }
+            Self.rule(0) {
+                $0.video = [.init()]; $0.video[0].isHDR = false
+            },
+            Self.rule(1) {
+                $0.video = [.init()]; $0.video[0].isHDR = true; $0.video[0].hasWideGamut = false
+            }
         )
         #expect(try range.keyID(for: film) == Self.ids[1])
         let bitrate = Self.document(Self.rule(2) { $0.bitrates = [.init(nil, 1000), .init(4_000_000, 6_000_000)] })

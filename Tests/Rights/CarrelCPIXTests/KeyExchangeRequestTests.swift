@@ -23,7 +23,9 @@ struct `A packager's request` {
     private static func key(_ id: ID) -> Secret { Secret(Array(SHA256.hash(id.bytes.rawSpan).prefix(16))) }
 
     /// Reads a fixture, and answers it.
-    private static func answer(_ name: String, _ dialect: Dialect) throws -> (request: XMLElement, response: XMLElement, bytes: [UInt8]) {
+    private static func answer(_ name: String, _ dialect: Dialect) throws -> (
+        request: XMLElement, response: XMLElement, bytes: [UInt8]
+    ) {
         let bytes = try Fixtures.bytes("drm/speke/\(name).xml")
         let request = try KeyExchangeRequest(reading: bytes.rawSpan, as: dialect)
         let response = try request.response(keys(request), clearKeyURL: "https://carrel.test/v1/clear-key?a&b")
@@ -95,7 +97,8 @@ struct `A packager's request` {
                 let bytes = id.bytes
                 let guid = [3, 2, 1, 0, 5, 4, 7, 6].map { bytes[$0] } + bytes[8...]
                 #expect(
-                    header == "<WRMHEADER xmlns=\"http://schemas.microsoft.com/DRM/2007/03/PlayReadyHeader\" version=\"4.3.0.0\"><DATA>"
+                    header
+                        == "<WRMHEADER xmlns=\"http://schemas.microsoft.com/DRM/2007/03/PlayReadyHeader\" version=\"4.3.0.0\"><DATA>"
                         + "<PROTECTINFO><KIDS><KID ALGID=\"AESCBC\" VALUE=\"\(Base64.encode(guid))\"></KID></KIDS></PROTECTINFO></DATA></WRMHEADER>"
                 )
                 #expect(lines[0].contains("KEYFORMAT=\"com.microsoft.playready\""))
@@ -117,7 +120,10 @@ struct `A packager's request` {
 
     @Test func `gets the common header, ClearKey and Carrel's own`() throws {
         let id = CPIXSamples.ids[0]
-        let systems = ["1077efec-c0b2-4d02-ace3-3c1e52e2fb4b", "e2719d58-a985-b3c9-781a-b030af78d30e", "e5a7c0a4-b92b-4539-85d1-77cdfa9339b7"]
+        let systems = [
+            "1077efec-c0b2-4d02-ace3-3c1e52e2fb4b", "e2719d58-a985-b3c9-781a-b030af78d30e",
+            "e5a7c0a4-b92b-4539-85d1-77cdfa9339b7",
+        ]
         let list = systems.map {
             "<DRMSystem systemId=\"\($0)\" kid=\"\(id.uuid)\"><PSSH/><ContentProtectionData/><HLSSignalingData/></DRMSystem>"
         }
@@ -156,7 +162,8 @@ struct `A packager's request` {
         ("WeakCert_SmallKey", .speke1, false), ("WeakCert_Sha1", .cpix, true), ("WeakCert_Sha1", .speke2(version: "2.0"), true),
         ("WeakCert_Sha1", .speke1, true),
     ])
-    func `with a weak recipient is refused, by the rules of its protocol`(name: String, dialect: Dialect, isRefused: Bool) throws {
+    func `with a weak recipient is refused, by the rules of its protocol`(name: String, dialect: Dialect, isRefused: Bool) throws
+    {
         let certificate = try CPIXSamples.certificate(name)
         let text = String(
             decoding: try Fixtures.bytes("drm/speke/1_generic_spekev2_dash_widevine_preset_video_1_audio_1_no_rotation.xml"),
@@ -182,8 +189,8 @@ struct `A packager's request` {
         (" commonEncryptionScheme=\"cenc\"", "", "has no commonEncryptionScheme"),
         ("commonEncryptionScheme=\"cenc\"", "commonEncryptionScheme=\"SAMPLE-AES\"", "which SPEKE 2.0 does not have"),
         (" intendedTrackType=\"VIDEO\"", "", "has no intendedTrackType"),
-        ("intendedTrackType=\"VIDEO\"", "intendedTrackType=\"ANY\"", "'ANY' is none of SPEKE's presets"),
-        ("intendedTrackType=\"VIDEO\"", "intendedTrackType=\"SD+\"", "'SD+' is none of SPEKE's presets"),
+        ("intendedTrackType=\"VIDEO\"", "intendedTrackType=\"ANY\"", "'ANY' is not a preset of SPEKE"),
+        ("intendedTrackType=\"VIDEO\"", "intendedTrackType=\"SD+\"", "'SD+' is not a preset of SPEKE"),
         ("intendedTrackType=\"VIDEO\"", "intendedTrackType=\"AUDIO\"", "do not fit its intendedTrackType, 'AUDIO'"),
         ("<cpix:AudioFilter />", "<cpix:VideoFilter />", "do not fit its intendedTrackType, 'AUDIO'"),
         ("edef8ba9-79d6-4ace-a3c8-27dcd51d21ed", "94ce86fb-07ff-4f43-adb8-93d2fa968ca2", "FairPlay needs the scheme cbcs"),

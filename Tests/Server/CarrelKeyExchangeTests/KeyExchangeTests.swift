@@ -31,7 +31,9 @@ import Testing
             #expect(try again.status == 200 && Packager.keys(again.body) == keys)
         }
         let stored = try await packager.stored()
-        #expect(stored.count == 2 && stored.allSatisfy { $0["content"] == "film" && $0["owner"] == .null && $0["clearKey"] == false })
+        #expect(
+            stored.count == 2 && stored.allSatisfy { $0["content"] == "film" && $0["owner"] == .null && $0["clearKey"] == false }
+        )
     }
 
     @Test func `has the fields of its version of SPEKE in each response`() async throws {
@@ -53,7 +55,7 @@ import Testing
         #expect(try await packager.stored().count == 2)
     }
 
-    @Test func `gets the same keys from several nodes at once`() async throws {
+    @Test func `gets the same keys from several nodes concurrently`() async throws {
         let packager = try await Packager()
         var nodes = [packager.test.service]
         for _ in 0..<3 { nodes.append(try await packager.test.another()) }
@@ -110,7 +112,9 @@ import Testing
             #expect(try Packager.keys(answer.body) == [id: key])
             body["content"] = "another film"
             #expect(try await packager.test.send(.put, path, body: .object(body), peer: Packager.local).status == 409)
-            #expect(try await packager.stored().first { $0["kid"] == .string(id.hex) }?["owner"] == owner.map { .string($0) } ?? .null)
+            #expect(
+                try await packager.stored().first { $0["kid"] == .string(id.hex) }?["owner"] == owner.map { .string($0) } ?? .null
+            )
         }
     }
 
@@ -197,10 +201,17 @@ import Testing
             #expect(refused.status == 401 && refused.headers["WWW-Authenticate"]?.hasPrefix("Basic ") == true)
         }
         // neither the operator nor staff
-        let unproven = HTTPRequest(.post, Self.cpix, headers: ["Content-Type": "application/xml"], body: Packager.request(), peer: Packager.local)
+        let unproven = HTTPRequest(
+            .post,
+            Self.cpix,
+            headers: ["Content-Type": "application/xml"],
+            body: Packager.request(),
+            peer: Packager.local
+        )
         #expect(await packager.test.service.router.respond(to: unproven).status == .unauthorized)
         for path in ["content-keys", "accounts", "titles", "licenses", "audit", "health", "service-keys"] {
-            let status = try await packager.test.send(.get, "/admin/v1/\(path)", headers: ["Authorization": packager.bearer]).status
+            let status = try await packager.test.send(.get, "/admin/v1/\(path)", headers: ["Authorization": packager.bearer])
+                .status
             #expect(status == 403, "\(path)")
         }
         try await packager.test.service.accounts.revokeServiceKey(packager.id)

@@ -89,9 +89,11 @@ struct Packager {
         var limits = CPIXLimits()
         limits.isLenient = true
         let document = try CPIXDocument(reading: response.rawSpan, limits: limits)
-        return Dictionary(uniqueKeysWithValues: document.keys.map { key in
-            (key.id, key.secret?.withBytes { Hex.encode([UInt8](copying: $0)) } ?? "")
-        })
+        return Dictionary(
+            uniqueKeysWithValues: document.keys.map { key in
+                (key.id, key.secret?.withBytes { Hex.encode([UInt8](copying: $0)) } ?? "")
+            }
+        )
     }
 
     func stored() async throws -> [JSON] {

@@ -7,7 +7,9 @@ import Testing
 package enum PythonPeer {
     /// The interpreter that finds a package. Where the package is not installed the test is skipped and says so.
     ///
-    /// - Parameter package: the package's name.
+    /// - Parameters:
+    ///   - package: the package's name.
+    ///   - file: the file of the test.
     /// - Returns: the interpreter's absolute path.
     /// - Throws: what skips the test.
     package static func path(_ package: String, _ file: String = #filePath) throws -> String {

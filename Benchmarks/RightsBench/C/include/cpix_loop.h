@@ -17,7 +17,7 @@ struct cpix_document {
     /// The document key and the key of codes, encrypted to the recipient.
     const uint8_t *_Nonnull document_key, *_Nonnull mac_key;
     size_t wrapped_count;
-    /// Of each key: initialization vector and cipher text, and its code of 64 bytes.
+    /// The initialization vector and cipher text of each key, and the codes of 64 bytes.
     const uint8_t *_Nonnull ciphers, *_Nonnull codes;
     size_t cipher_count, keys;
 };

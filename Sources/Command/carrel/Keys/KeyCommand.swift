@@ -26,7 +26,11 @@ struct KeyCreate: HomeCommand {
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.role, "--role", help: "service for orders, portal for tokens alone, packager for content keys alone, admin for the catalog too."),
+            .option(
+                \.role,
+                "--role",
+                help: "service for orders, portal for tokens alone, packager for content keys alone, admin for the catalog too."
+            ),
             .option(\.label, "--name", value: "name", help: "A label; default: the role's name."),
         ] + Parameter.group(\.options)
 

@@ -209,7 +209,10 @@ struct PackageCommand: Command {
         if scheme == .none, document != nil { throw UsageError(.contradiction, "--cpix needs --scheme") }
         if document != nil, !keys.isEmpty { throw UsageError(.contradiction, "--cpix and --key exclude each other") }
         if document != nil, rotation > 0 {
-            throw UsageError(.contradiction, "--rotate takes the keys of --key: the rules of a document name one key for each track")
+            throw UsageError(
+                .contradiction,
+                "--rotate takes the keys of --key: the rules of a document name one key for each track"
+            )
         }
         let choice = try document.map { try CPIXKeyChoice($0, from: cpix.path ?? "", scheme: scheme) }
         if rotation == 0, max(keys.video.count, keys.audio.count) > 1 {

@@ -79,6 +79,13 @@ public struct GivenKeys: ContentKeySource {
         if let name { keys[name] = key } else { fallback = key }
     }
 
+    /// The key id in a content id such as `urn:marlin:kid:00112233445566778899aabbccddeeff`; nil if it has none.
+    private static func keyID(inContentID id: String) -> [UInt8]? {
+        let prefix = "urn:marlin:kid:"
+        guard id.hasPrefix(prefix), let bytes = Hex.decode(id.dropFirst(prefix.count)), bytes.count == 16 else { return nil }
+        return bytes
+    }
+
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         guard let key = find(name) else { return .unknown }
         var grant = ContentKeyGrant(key: key)
@@ -88,6 +95,7 @@ public struct GivenKeys: ContentKeySource {
 
     private func find(_ name: ContentKeyName) -> Secret? {
         if let key = keys[name] { return key }
+        if case .content(let id) = name, let key = Self.keyID(inContentID: id).flatMap({ keys[.id($0)] }) { return key }
         if case .group = name, let group { return group }
         // the track is the last name tried, so that a key by name takes precedence
         if case .track = name { return fallback }

@@ -148,7 +148,9 @@ extension CPIXBuilder {
     /// A time of XML Schema; one without a zone is in UTC, as SPEKE 2.1 requires.
     private func instant(_ text: String?, _ name: String) throws(CPIXError) -> Instant? {
         guard let text else { return nil }
-        guard let instant = Instant.parse(text) ?? Instant.parse(text + "Z") else { throw malformed("the \(name) is not a date and time") }
+        guard let instant = Instant.parse(text) ?? Instant.parse(text + "Z") else {
+            throw malformed("the \(name) is not a date and time")
+        }
         return instant
     }
 }

@@ -25,7 +25,7 @@ package struct CPIXDocument: Sendable {
     package var systems: [CPIXSystem] = []
     package var periods: [CPIXPeriod] = []
     package var rules: [CPIXRule] = []
-    /// What a user of the document must know.
+    /// Facts that are no reason to refuse the document.
     package var warnings: [CPIXWarning] = []
 
     /// A document without keys.
@@ -95,7 +95,7 @@ package struct CPIXKey: Sendable {
     }
 }
 
-/// What players of one protection system need for a key (`DRMSystem`).
+/// The data of one protection system for a key (`DRMSystem`).
 package struct CPIXSystem: Sendable, Equatable {
     /// A playlist of HLS.
     package enum Playlist: Sendable, Hashable {

@@ -14,7 +14,9 @@ enum CPIXElement {
         element(name, CPIXNamespace.cpix, attributes, children, text)
     }
 
-    static func pskc(_ name: String, children: [XMLElement]) -> XMLElement { element(name, CPIXNamespace.pskc, [:], children, "") }
+    static func pskc(_ name: String, children: [XMLElement]) -> XMLElement {
+        element(name, CPIXNamespace.pskc, [:], children, "")
+    }
 
     static func pskc(_ name: String, base64 bytes: [UInt8]) -> XMLElement {
         element(name, CPIXNamespace.pskc, [:], [], Base64.encode(bytes))

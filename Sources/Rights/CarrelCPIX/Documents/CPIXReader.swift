@@ -79,7 +79,8 @@ final class CPIXBuilder: XMLVisitor {
     private var playlist: CPIXSystem.Playlist?
 
     private static let lists: [(name: StaticString, place: Place)] = [
-        ("DeliveryDataList", .recipients), ("ContentKeyList", .keys), ("DRMSystemList", .systems), ("ContentKeyPeriodList", .periods),
+        ("DeliveryDataList", .recipients), ("ContentKeyList", .keys), ("DRMSystemList", .systems),
+        ("ContentKeyPeriodList", .periods),
         ("ContentKeyUsageRuleList", .rules), ("UpdateHistoryItemList", .history),
     ]
 
@@ -266,7 +267,10 @@ final class CPIXBuilder: XMLVisitor {
     private func transportedKey(_ name: String) throws(CPIXError) -> [UInt8] {
         guard let algorithm = parts.algorithm, algorithm == CPIXAlgorithm.keyTransport else {
             let given = parts.algorithm.map { "'\($0.prefix(128))'" } ?? "no algorithm"
-            throw CPIXError(.algorithm, "the \(name) of \(recipientName) is encrypted with \(given): only rsa-oaep-mgf1p is accepted")
+            throw CPIXError(
+                .algorithm,
+                "the \(name) of \(recipientName) is encrypted with \(given): only rsa-oaep-mgf1p is accepted"
+            )
         }
         guard let cipher = parts.cipher else { throw malformed("the \(name) of \(recipientName) has no value") }
         return cipher
@@ -294,12 +298,14 @@ final class CPIXBuilder: XMLVisitor {
         guard let last = document.keys.indices.last else { return }
         let name = "the key \(document.keys[last].id.uuid)"
         defer { parts = SecretParts() }
-        switch (parts.plain, parts.cipher) {
+        switch (parts.plain?.count, parts.cipher) {
         case (nil, nil): return
-        case (let plain?, nil):
-            defer { wipePlain() }
-            guard plain.count == 16 else { throw malformed("\(name) has \(plain.count) bytes, and content keys have 16") }
-            document.keys[last].value = .clear(Secret(plain))
+        case (let count?, nil):
+            guard count == 16 else { throw malformed("\(name) has \(count) bytes, and content keys have 16") }
+            // the only reference to the bytes, so that they are wiped and no copy
+            var plain = parts.plain.take() ?? []
+            document.keys[last].value = .clear(Secret(copying: plain.rawSpan))
+            SecretMemory.wipe(&plain)
         case (nil, let cipher?):
             guard let algorithm = parts.algorithm, algorithm == CPIXAlgorithm.cipher else {
                 let given = parts.algorithm.map { "'\($0.prefix(128))'" } ?? "no algorithm"
@@ -308,10 +314,6 @@ final class CPIXBuilder: XMLVisitor {
             document.keys[last].value = .encrypted(cipher: cipher, mac: parts.mac)
         default: throw malformed("\(name) is both clear and encrypted")
         }
-    }
-
-    private func wipePlain() {
-        if var plain = parts.plain.take() { SecretMemory.wipe(&plain) }
     }
 
     // MARK: Systems

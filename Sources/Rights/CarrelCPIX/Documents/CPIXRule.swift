@@ -86,7 +86,10 @@ extension CPIXDocument {
         guard !rules.isEmpty else {
             guard let first = keys.first else { throw CPIXError(.missingKey, "the document has no key") }
             guard keys.count == 1 else {
-                throw CPIXError(.ambiguous, "the document has \(keys.count) keys, and no usage rule says which is for \(track.name)")
+                throw CPIXError(
+                    .ambiguous,
+                    "the document has \(keys.count) keys, and no usage rule says which is for \(track.name)"
+                )
             }
             return first.id
         }
@@ -94,7 +97,10 @@ extension CPIXDocument {
         for rule in rules {
             guard try rule.matches(track) else { continue }
             if let match {
-                throw CPIXError(.ambiguous, "two usage rules match \(track.name): of the keys \(match.uuid) and \(rule.keyID.uuid)")
+                throw CPIXError(
+                    .ambiguous,
+                    "two usage rules match \(track.name): of the keys \(match.uuid) and \(rule.keyID.uuid)"
+                )
             }
             match = rule.keyID
         }
@@ -109,7 +115,9 @@ extension CPIXRule {
         if !labels.isEmpty, track.labels.isDisjoint(with: labels) { return false }
         if !bitrates.isEmpty, try !any(bitrates, track.bitrate, "bit rate", track) { return false }
         if !audio.isEmpty {
-            guard case .audio(let channels) = track.kind, try any(audio, channels, "number of channels", track) else { return false }
+            guard case .audio(let channels) = track.kind, try any(audio, channels, "number of channels", track) else {
+                return false
+            }
         }
         guard !video.isEmpty else { return true }
         guard case .video(let pixels, let framesPerSecond) = track.kind else { return false }

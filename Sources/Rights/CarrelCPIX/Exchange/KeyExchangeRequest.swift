@@ -58,12 +58,18 @@ package struct KeyExchangeRequest: Sendable {
         let contentID = dialect == .speke1 ? document.id ?? document.contentID : document.contentID
         guard let contentID, 1...Self.contentIDLimit ~= contentID.utf8.count else {
             let attribute = dialect == .speke1 ? "id" : "contentId"
-            throw CPIXError(.contract, "the request names no content in \(attribute), or one of more than \(Self.contentIDLimit) bytes")
+            throw CPIXError(
+                .contract,
+                "the request names no content in \(attribute), or one of more than \(Self.contentIDLimit) bytes"
+            )
         }
         guard !document.keys.isEmpty else { throw CPIXError(.contract, "the request has no ContentKey") }
         for key in document.keys {
             guard case .none = key.value else {
-                throw CPIXError(.contract, "the request contains the key \(key.id.uuid): import keys with 'carrel content-key import'")
+                throw CPIXError(
+                    .contract,
+                    "the request contains the key \(key.id.uuid): import keys with 'carrel content-key import'"
+                )
             }
         }
         if let version { try SPEKEContract.check(document, version) }

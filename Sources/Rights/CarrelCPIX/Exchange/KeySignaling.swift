@@ -4,8 +4,8 @@ import CarrelBytes
 import CarrelMP4
 import CarrelRights
 
-/// What one protection system publishes about a key. For systems of other vendors it is their public minimum: ids of keys, and nothing
-/// that only the vendor can make.
+/// The public data of one protection system about a key. For systems of other vendors it is their public minimum: ids of keys, and
+/// nothing that only the vendor can make.
 struct KeySignaling {
     /// The systems that Carrel writes signaling for.
     enum System: String, CaseIterable {
@@ -123,6 +123,7 @@ struct KeySignaling {
     /// A key line of a playlist.
     ///
     /// - Parameter playlist: the playlist of one rendition, or of all.
+    /// - Returns: the line without its line break.
     func line(in playlist: CPIXSystem.Playlist?) -> String {
         let tag = playlist == .multivariant ? "#EXT-X-SESSION-KEY" : "#EXT-X-KEY"
         var line = "\(tag):METHOD=\(method),URI=\"\(keyURI)\""

@@ -19,7 +19,7 @@ struct SPEKEContract {
         }
     }
 
-    /// What a preset's name says about tracks.
+    /// The kinds of tracks that a preset is for.
     private struct Tracks: OptionSet {
         let rawValue: Int
         static let video = Tracks(rawValue: 1)
@@ -37,7 +37,9 @@ struct SPEKEContract {
         for key in document.keys {
             guard let scheme = key.scheme else { throw violation("the key \(key.id.uuid) has no commonEncryptionScheme") }
             guard version.schemes.contains(scheme) else {
-                throw violation("the key \(key.id.uuid) has the scheme '\(scheme)', which SPEKE \(version.rawValue) does not have")
+                throw violation(
+                    "the key \(key.id.uuid) has the scheme '\(scheme)', which SPEKE \(version.rawValue) does not have"
+                )
             }
         }
         guard !document.systems.isEmpty else { throw violation("the request has no DRMSystem") }
@@ -65,7 +67,7 @@ struct SPEKEContract {
             var tracks: Tracks = []
             for part in preset.split(separator: "+", omittingEmptySubsequences: false) {
                 guard let known = presets[String(part)] else {
-                    throw violation("the intendedTrackType '\(preset.prefix(64))' is none of SPEKE's presets")
+                    throw violation("the intendedTrackType '\(preset.prefix(64))' is not a preset of SPEKE")
                 }
                 tracks.formUnion(known)
             }

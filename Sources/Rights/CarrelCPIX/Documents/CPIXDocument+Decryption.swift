@@ -8,6 +8,7 @@ extension CPIXDocument {
     /// The document with its encrypted keys in the clear (CPIX 2.3 §7.2). The code of each key is verified before the key is decrypted.
     ///
     /// - Parameter recipientKey: the private key of one of the recipients.
+    /// - Returns: the document; its recipients stay.
     /// - Throws: `cpix.missing-key` if no recipient has that key; `cpix.integrity` for an altered key, for a key without a code, and
     ///   for recipients that disagree.
     package func decrypted(by recipientKey: RSAPrivateKey) throws(CPIXError) -> CPIXDocument {
@@ -43,7 +44,10 @@ extension CPIXDocument {
                 throw CPIXError(.missingKey, "recipient \(index + 1) has no document key")
             }
             guard let wrappedMAC = recipient.macKey else {
-                throw CPIXError(.integrity, "recipient \(index + 1) has no MAC method: nothing proves that the keys are unaltered")
+                throw CPIXError(
+                    .integrity,
+                    "recipient \(index + 1) has no MAC method: nothing proves that the keys are unaltered"
+                )
             }
             let keys: (document: Secret, mac: Secret)
             do throws(CryptoError) { keys = (try recipientKey.decrypt(wrappedKey), try recipientKey.decrypt(wrappedMAC)) } catch {
@@ -61,7 +65,10 @@ extension CPIXDocument {
             match = keys
         }
         guard let match else {
-            throw CPIXError(.missingKey, "the document is encrypted to \(recipients.count) recipients, and the private key is of none")
+            throw CPIXError(
+                .missingKey,
+                "the document is encrypted to \(recipients.count) recipients, and the private key is of none"
+            )
         }
         return match
     }

@@ -16,7 +16,10 @@ extension CPIXRecipient {
             throw CPIXError(.recipient, "the certificate of \(name) has a key that is not RSA")
         }
         guard bits >= rsaBits else {
-            throw CPIXError(.recipient, "the certificate of \(name) has an RSA key of \(bits) bits: \(rsaBits) or more are required")
+            throw CPIXError(
+                .recipient,
+                "the certificate of \(name) has an RSA key of \(bits) bits: \(rsaBits) or more are required"
+            )
         }
         guard certificate.hasSecureDigest else {
             throw CPIXError(.recipient, "the certificate of \(name) is signed with SHA-1 or another insecure digest")
