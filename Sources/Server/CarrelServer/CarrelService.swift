@@ -110,27 +110,13 @@ package final class CarrelService: Sendable {
         let context = try await ServiceContext(home: home, database: database, clock: clock, metrics: metrics)
         let draining = Locked(false)
         let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
-        let audit = try AuditCapability(context, retention: settings.auditRetention) {
-            try EditionStore.isProduct($0, in: $1)
-        }
-        let accounts = try AccountsCapability(
-            context,
-            settings.accounts(signOnLabel: signOnLabel),
-            audit: audit.audit.fold
-        )
-        let catalog = CatalogCapability(
-            context,
-            blobs: blobs,
-            sweepsEverything: settings.sweepsEverything,
-            callers: accounts.callers
-        )
+        let audit = try AuditCapability(context, retention: settings.auditRetention) { try EditionStore.isProduct($0, in: $1) }
+        let accounts = try AccountsCapability(context, settings.accounts(signOnLabel: signOnLabel), audit: audit.audit.fold)
+        let sweepsEverything = settings.sweepsEverything
+        let catalog = CatalogCapability(context, blobs: blobs, sweepsEverything: sweepsEverything, callers: accounts.callers)
         let orders = OrdersCapability(context, accounts)
-        let entitlements = try await EntitlementsCapability(
-            context,
-            accounts,
-            products: catalog.products,
-            audit: audit.audit.fold
-        )
+        let products = catalog.products
+        let entitlements = try await EntitlementsCapability(context, accounts, products: products, audit: audit.audit.fold)
         let deviceLimits = settings.subscription.devices
         var players = settings.players
         players.publicURL = settings.stream.publicURL
@@ -246,7 +232,8 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, ContentKeysCapability.self, LicensingCapability.self, ClearKeyCapability.self, RelayCapability.self,
+        AuthorityCapability.self, ContentKeysCapability.self, LicensingCapability.self, ClearKeyCapability.self,
+        RelayCapability.self,
         EntitlementSourcesCapability.self,
         SignOnCapability.self,
         StreamingCapability.self,
