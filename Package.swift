@@ -454,7 +454,7 @@ let testTargets: [Target] = [
     tests("Formats/CarrelEMETests", carrel("Bytes Crypto EME JSON Testing")),
     tests("Formats/CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
     tests("Formats/CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
-    tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
+    tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto JSON MP4 Testing Video")),
     tests("Formats/CarrelPDFTests", carrel("JSON PDF Testing Threads")),
     tests("Formats/CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
     tests("Formats/CarrelTimedTextTests", carrel("Bytes MP4 Testing TimedText")),

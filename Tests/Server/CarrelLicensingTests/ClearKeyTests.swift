@@ -213,6 +213,24 @@ private let insufficientProof = "https://dashif.org/drm-problems/insufficient-pr
         #expect(two.status == 403 && two.json["code"] == "license.restricted", "its term of play and its policies need a player")
     }
 
+    @Test func `gets the published keys of Axinom's test vectors at the address that their players know`() async throws {
+        let portal = try await Portal.forClearKey()
+        let file = try Fixtures.bytes("drm/axinom/public-test-vector-facts.json")
+        let facts = try JSON.parse(file.rawSpan)
+        #expect(facts["clearkey_license_url"]?.string?.hasSuffix("/AcquireLicense") == true)
+        let vectors = facts["vectors"]?.array ?? []
+        #expect(vectors.count == 2)
+        for vector in vectors {
+            let id = try #require(KeyID(uuid: vector["kid"]?.string ?? ""))
+            let key = try #require(Base64.decode(vector["key_base64"]?.string ?? ""))
+            try await portal.store(id, key)
+            let message = try portal.message(keys: Self.stored(id))
+            let answer = try await portal.ask([id], nil, to: "/AcquireLicense", headers: ["X-AxDRM-Message": message])
+            #expect(answer.status == 200)
+            #expect(try keys(answer.json) == [id: key])
+        }
+    }
+
     @Test func `never gets the key of a title, of another portal, or with a revoked id`() async throws {
         let portal = try await Portal.forClearKey()
         let test = portal.test

@@ -365,16 +365,17 @@ struct `A relay` {
 
     // MARK: Published entries
 
-    @Test func `works with an entry like those of Streams.json whose addresses are changed`() async throws {
+    @Test(arguments: ["Streams.json", "samplelist.json"])
+    func `works with a published entry whose addresses are changed`(list: String) async throws {
         let server = try await LicenseServer()
         let relayed = try await RelayedService("\(server.url)/license") { $0.certificateURL = "\(server.url)/certificate" }
-        let file = try Fixtures.bytes("drm/axinom/Streams.json")
+        let file = try Fixtures.bytes("drm/axinom/\(list)")
         let entries = try #require(try JSON.parse(file.rawSpan).array)
         var (protected, clear) = (0, 0)
         for entry in entries {
-            let text = try #require(entry["licenseToken"]?.string)
+            let text = entry["licenseToken"]?.string ?? ""
             guard !text.isEmpty else {
-                #expect(entry["licenseServer"] == "" && entry["fpsCertificateUrl"] == "")
+                #expect((entry["licenseServer"]?.string ?? "").isEmpty)
                 clear += 1
                 continue
             }
