@@ -522,7 +522,7 @@ let testTargets: [Target] = [
     ),
     serverTests("Home", "Administration Postgres"),
     serverTests("WebAPI", "PasswordHash Streaming"),
-    serverTests("Audit", "Entitlements Licensing PasswordHash Rights Tokens"),
+    serverTests("Audit", "Entitlements Licensing PasswordHash Relay Rights Tokens"),
     serverTests("Throttling", "PasswordHash"),
     serverTests("Passwords", "EditionDelivery Entitlements PasswordHash"),
     serverTests("Accounts", "Entitlements Listening PasswordHash Passwords Streaming"),

@@ -375,7 +375,8 @@ struct `A relay` {
         for entry in entries {
             let text = entry["licenseToken"]?.string ?? ""
             guard !text.isEmpty else {
-                #expect((entry["licenseServer"]?.string ?? "").isEmpty)
+                let address = entry["licenseServer"]?.string ?? ""
+                #expect(address.isEmpty)
                 clear += 1
                 continue
             }

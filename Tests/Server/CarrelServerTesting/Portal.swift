@@ -3,8 +3,9 @@
 import CarrelBytes
 import CarrelCrypto
 
+import CarrelHTTP
 import CarrelJSON
-package import CarrelRights
+import CarrelRights
 package import CarrelServer
 package import CarrelTokens
 import Testing
