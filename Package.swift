@@ -468,7 +468,7 @@ let testTargets: [Target] = [
     tests("Formats/CarrelEMETests", carrel("Bytes Crypto EME JSON Testing")),
     tests("Formats/CarrelHLSTests", carrel("Bytes HLS JSON Testing")),
     tests("Formats/CarrelJOSETests", carrel("Bytes Crypto JOSE JSON Testing")),
-    tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto MP4 Testing Video")),
+    tests("Formats/CarrelMP4Tests", carrel("Audio Bytes Crypto JSON MP4 Testing Video")),
     tests("Formats/CarrelPDFTests", carrel("JSON PDF Testing Threads")),
     tests("Formats/CarrelTSTests", carrel("Audio Bytes Crypto JSON TS Testing Video")),
     tests("Formats/CarrelTimedTextTests", carrel("Bytes MP4 Testing TimedText")),
@@ -530,12 +530,12 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Tokens Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Home", "Administration Postgres"),
     serverTests("WebAPI", "PasswordHash Streaming"),
-    serverTests("Audit", "Entitlements Licensing PasswordHash Rights Tokens"),
+    serverTests("Audit", "Entitlements Licensing PasswordHash Relay Rights Tokens"),
     serverTests("Throttling", "PasswordHash"),
     serverTests("Passwords", "EditionDelivery Entitlements PasswordHash"),
     serverTests("Accounts", "Entitlements Listening PasswordHash Passwords Streaming"),
@@ -547,8 +547,9 @@ let testTargets: [Target] = [
     serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
     serverTests(
         "Licensing",
-        "Administration Authority ContentKeys DCF EME EditionDelivery Entitlements HTTPServer JOSE Licensing Metrics Rights Streaming Tokens Works XML"
+        "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
     ),
+    serverTests("ClearKey", "EME Metrics Rights Tokens"),
     serverTests("Relay", "Metrics Relay Rights Tokens"),
     serverTests(
         "EntitlementSources",

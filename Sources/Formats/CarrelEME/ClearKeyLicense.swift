@@ -48,6 +48,7 @@ package struct ClearKeyLicense: Sendable {
     /// The license for a request.
     ///
     /// - Parameter request: a request for a license, whose form of base 64 is used.
+    /// - Returns: JSON in UTF-8.
     package func write(for request: ClearKeyRequest) -> [UInt8] {
         let list = keys.map { key -> JSON in
             let text = key.key.withBytes { KeyText.encode([UInt8](copying: $0), isPlain: request.isPlain) }

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// What a player of ClearKey sends to a license server: a request for keys, or the record that it destroyed a stored license.
+/// A message of a ClearKey player to a license server: a request for keys, or the record that it destroyed a stored license.
 package struct ClearKeyRequest: Sendable, Equatable {
     /// The session that asks (W3C EME §5.1, `MediaKeySessionType`).
     package enum Session: String, Sendable, CaseIterable {

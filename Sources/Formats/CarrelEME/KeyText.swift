@@ -23,7 +23,7 @@ enum KeyText {
         return Base64URL.decode(characters: characters)
     }
 
-    /// - Parameter isPlain: whether to write the plain alphabet with padding.
+    /// The text of bytes, in the plain alphabet with padding or in the specification's form.
     static func encode(_ bytes: [UInt8], isPlain: Bool) -> String {
         isPlain ? Base64.encode(bytes) : Base64URL.encode(bytes)
     }

@@ -38,7 +38,8 @@ package enum UpstreamAddress {
     /// - Returns: the named networks; without one any public address, or this machine alone.
     package static func rule(_ networks: [AddressRange], isOnThisMachine isHere: Bool) -> AddressRule {
         if !networks.isEmpty {
-            return .only { bytes in IPAddress(bytes: bytes).map { address in networks.contains { $0.contains(address) } } ?? false }
+            return .only { bytes in IPAddress(bytes: bytes).map { address in networks.contains { $0.contains(address) } } ?? false
+            }
         }
         return isHere ? .only { IPAddress(bytes: $0)?.isLoopback ?? false } : .publicOnly
     }

@@ -11,7 +11,12 @@ struct AcquireLicenseFailure: HTTPProblemConvertible, CustomStringConvertible {
     }
 
     var problem: HTTPError {
-        var problem = known ?? HTTPError(.internalServerError, "http.internal", "internal error: see the server log for this request id")
+        let unknown = HTTPError(
+            .internalServerError,
+            "http.internal",
+            "internal error: see the server log for this request id"
+        )
+        var problem = known ?? unknown
         problem.status =
             switch problem.status.rawValue {
             case 400, 411, 413, 415, 422: .badRequest
@@ -22,7 +27,7 @@ struct AcquireLicenseFailure: HTTPProblemConvertible, CustomStringConvertible {
         return problem
     }
 
-    /// Unknown errors are logged, like those of other routes.
+    /// Whether the server logs it: unknown errors are logged, as on other routes.
     var isFailure: Bool { (error as? any HTTPProblemConvertible)?.isFailure ?? (known == nil) }
 
     var description: String { "\(error)" }

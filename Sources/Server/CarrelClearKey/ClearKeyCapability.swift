@@ -23,7 +23,11 @@ package struct ClearKeyCapability: Capability {
         audit: Audit
     ) {
         func counter(_ outcome: String) -> Counter {
-            context.metrics.counter("carrel_clear_key_requests_total", "Requests of ClearKey players, by outcome.", [("outcome", outcome)])
+            context.metrics.counter(
+                "carrel_clear_key_requests_total",
+                "Requests of ClearKey players, by outcome.",
+                [("outcome", outcome)]
+            )
         }
         routes = ClearKeyRoutes(
             clearKeys: ClearKeys(

@@ -23,7 +23,8 @@ extension ContentKeys {
         let entry = actor.entry("content-key.clear-key", on: id.hex, at: now, reason: isAllowed ? "allowed" : "denied")
         try await database.write { transaction in
             guard try ContentKeyStore.key(id, of: .all, in: transaction) != nil else { throw Self.unknown }
-            let isOfTitle = try titles.contains(id) || ContentKeyStore.content(of: id, in: transaction).map(TitleContent.isID) ?? false
+            let content = try ContentKeyStore.content(of: id, in: transaction)
+            let isOfTitle = titles.contains(id) || content.map(TitleContent.isID) == true
             guard !isAllowed || !isOfTitle else {
                 throw ServerError(.forbidden, "ClearKey never serves the key of a title: it would deliver the title in the clear")
             }

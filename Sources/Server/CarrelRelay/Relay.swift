@@ -91,7 +91,7 @@ final class Relay: Sendable {
     ///
     /// - Parameters:
     ///   - body: the body, sent unchanged.
-    ///   - headers: the fields of the client's request; those of Axinom's services, the type of the body, and `relay.fields` are sent.
+    ///   - headers: the fields of the client's request; the fields of Axinom's services, the body's type, and `relay.fields` are sent.
     /// - Returns: the response.
     /// - Throws: ``RelayError``.
     func forward(_ body: [UInt8], _ headers: HTTPFields) async throws(RelayError) -> RelayAnswer {
@@ -107,6 +107,7 @@ final class Relay: Sendable {
     /// The certificate of the license server, from the cache while its lifetime lasts. Concurrent requests share one fetch.
     ///
     /// - Parameter url: the address of the certificate.
+    /// - Returns: the certificate, and until when it is fresh.
     /// - Throws: ``RelayError``.
     func certificate(_ url: String) async throws -> Certificate {
         let now = clock.now
@@ -128,7 +129,10 @@ final class Relay: Sendable {
     private func fetchCertificate(_ url: String) async throws -> Certificate {
         let answer = try await send(ClientRequest(url))
         guard answer.status == .ok else {
-            throw RelayError(.answer, "the license server has no certificate at relay.certificate-url (status \(answer.status.rawValue))")
+            throw RelayError(
+                .answer,
+                "the license server has no certificate at relay.certificate-url (status \(answer.status.rawValue))"
+            )
         }
         let now = clock.now
         let life = min(answer.lifetime ?? Self.usualLife, settings.certificateLife)
@@ -147,7 +151,11 @@ final class Relay: Sendable {
         }
         guard let admission else {
             meter.count(.shed)
-            throw RelayError(.unavailable, "requests to the license server are suspended for the moment: try again", retryAfter: 5)
+            throw RelayError(
+                .unavailable,
+                "requests to the license server are suspended for the moment: try again",
+                retryAfter: 5
+            )
         }
         let started = ContinuousClock.now
         let result = await Task { [exchange] in await exchange.send(request) }.value
@@ -161,7 +169,7 @@ final class Relay: Sendable {
         var why = ""
         switch result {
         // an error of the server still shows that it is reachable, unless it says that it cannot work
-        case .success(let answer) where answer.status.rawValue == 502 || answer.status.rawValue == 503 || answer.status.rawValue == 504:
+        case .success(let answer) where [502, 503, 504].contains(answer.status.rawValue):
             (outcome, why) = (.failed, "the license server responded with status \(answer.status.rawValue)")
         case .success: outcome = .answered
         case .failure(let error): (outcome, why) = (error.isOutage ? .failed : .inconclusive, error.message)

@@ -9,6 +9,8 @@ struct RelayAnswer: Sendable {
     let status: HTTPStatus
     let headers: HTTPFields
     let body: [UInt8]
+    /// The time for which it may be cached; nil if it does not say.
+    let lifetime: Duration?
 
     /// Largest body in each direction, in bytes.
     static let maxByteCount = 64 << 10
@@ -39,6 +41,7 @@ struct RelayAnswer: Sendable {
         for field in passed { headers.append(field.name, field.value) }
         self.headers = headers
         body = response.body
+        lifetime = Self.lifetime(response.headers)
     }
 
     private static func isPage(_ response: ClientResponse) -> Bool {
@@ -49,8 +52,8 @@ struct RelayAnswer: Sendable {
         return text.hasPrefix("<!doctype html") || text.hasPrefix("<html")
     }
 
-    /// The time for which a response may be cached (RFC 9111 §5.2.2): nil if it does not say.
-    var lifetime: Duration? {
+    /// The time for which a response may be cached (RFC 9111 §5.2.2); nil if it does not say.
+    private static func lifetime(_ headers: HTTPFields) -> Duration? {
         guard let list = headers.list("Cache-Control") else { return nil }
         var life: Duration?
         for directive in list.lowercased().split(separator: ",") {

@@ -23,7 +23,7 @@ package struct RelayError: CodedError, HTTPProblemConvertible {
         return HTTPError(status, HTTPError.Code(code.identifier), message, headers: headers)
     }
 
-    /// A license server that fails is no failure of this one.
+    /// False: a license server that fails is not a failure of this server.
     package var isFailure: Bool { false }
 
     private var status: HTTPStatus {

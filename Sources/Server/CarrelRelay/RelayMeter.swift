@@ -10,7 +10,10 @@ struct RelayMeter: Sendable {
     private let relay: String
     private let latency: Histogram
 
-    /// - Parameter isOpen: whether the circuit breaker suspends requests.
+    /// - Parameters:
+    ///   - metrics: the registry.
+    ///   - relay: the name of the relay.
+    ///   - isOpen: whether the circuit breaker suspends requests.
     init(_ metrics: MetricsRegistry, relay: String, isOpen: @escaping @Sendable () -> Bool) {
         self.metrics = metrics
         self.relay = relay

@@ -58,7 +58,10 @@ struct `The command package` {
 
     @Test(arguments: [
         ["--authorization-uri", "https://shop.example/"],
-        ["--license-uri", "https://drm.example/", "--scheme", "dcf", "--key", "00112233445566778899aabbccddeeff:00112233445566778899aabbccddeeff"],
+        [
+            "--license-uri", "https://drm.example/", "--scheme", "dcf", "--key",
+            "00112233445566778899aabbccddeeff:00112233445566778899aabbccddeeff",
+        ],
     ])
     func `refuses addresses of ClearKey that nothing would use`(options: [String]) async throws {
         let result = try await package(["film.mp4"] + options)

@@ -99,8 +99,9 @@ struct `A stock player with ClearKey` {
         let hex = Self.secret.withBytes { Hex.encode([UInt8](copying: $0)) }
         try await carrel("communication-key", "add", communication.id.uuid, input: hex)
         let packaged = try await DemoServer.json([
-            "package", try Fixtures.path("media/src/av-h264-aac.mp4"), "-o", folder, "--scheme", "cenc", "--key", "\(Self.kid.hex):\(Self.key)",
-            "--license-uri", "\(url)/v1/clear-key", "--authorization-uri", "\(page)/token", "--json",
+            "package", try Fixtures.path("media/src/av-h264-aac.mp4"), "-o", folder, "--scheme", "cenc",
+            "--key", "\(Self.kid.hex):\(Self.key)", "--license-uri", "\(url)/v1/clear-key", "--authorization-uri",
+            "\(page)/token", "--json",
         ])
         let tracks = (packaged["tracks"]?.array ?? []).filter { $0["kind"] == "video" }.map { track -> JSON in
             let (name, codecs) = (track["name"]?.string ?? "", track["codecs"]?.string ?? "")

@@ -57,7 +57,8 @@ struct `A relay that an operator sets up` {
         let settings = try await carrel("config", "check", "--json")
         #expect(settings.status.isSuccess && String(decoding: settings.output, as: UTF8.self).contains("\"fairplay\""))
         // without a server, and with one
-        let message = try await carrel("relay", "message", "fairplay", "--kid", "00112233445566778899aabbccddeeff", "--valid-for", "1h")
+        let kid = "00112233445566778899aabbccddeeff"
+        let message = try await carrel("relay", "message", "fairplay", "--kid", kid, "--valid-for", "1h")
         #expect(message.status.isSuccess, "\(message.errorText)")
         let token = String(decoding: message.output, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
         let server = try BackgroundProcess([DemoServer.program, "serve", "--home", directory.file("home"), "--port", "0"])
@@ -81,7 +82,7 @@ struct `A relay that an operator sets up` {
         let listed = try await carrel("relay", "list")
         let text = String(decoding: listed.output, as: UTF8.self)
         #expect(text.contains("fairplay") && text.contains("available"))
-        let made = try await carrel("relay", "message", "fairplay", "--kid", "00112233445566778899aabbccddeeff", "--address", "10.0.0.1")
+        let made = try await carrel("relay", "message", "fairplay", "--kid", kid, "--address", "10.0.0.1")
         let elsewhere = String(decoding: made.output, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
         #expect(try await post("X-AxDRM-Message: \(elsewhere)") == "403")
         let certificate = try await checkProcess(["curl", "-s", "\(url)/v1/relay/fairplay/certificate"])

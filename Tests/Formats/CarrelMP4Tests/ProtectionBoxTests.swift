@@ -2,7 +2,9 @@
 
 import CarrelBytes
 import CarrelCrypto
+import CarrelJSON
 import CarrelMP4
+import CarrelTesting
 import Testing
 
 struct `Boxes of protection` {
@@ -75,5 +77,30 @@ struct `Boxes of protection` {
         // more keys than bytes
         let lie = [1, 0, 0, 0] + system + [255, 255, 255, 255] + Self.keyID
         #expect(ProtectionSystemHeader("pssh", lie.rawSpan) == nil)
+    }
+
+    @Test func `are read as other programs wrote them, and refused if they lie`() throws {
+        let file = try Fixtures.bytes("drm/clearkey/pssh-samples.json")
+        let samples = try #require(try JSON.parse(file.rawSpan).array)
+        var refused = 0
+        for sample in samples {
+            let name = sample["name"]?.string ?? ""
+            let box = try #require(sample["base64"]?.string.flatMap { Base64.decode($0) })
+            let content = Array(box.dropFirst(8))
+            let header = ProtectionSystemHeader("pssh", content.rawSpan)
+            guard sample["error"] == nil else {
+                #expect(header == nil, "\(name)")
+                refused += 1
+                continue
+            }
+            let system = sample["system_id"]?.string?.replacing("-", with: "")
+            #expect(header.map { Hex.encode($0.system) } == system, "\(name)")
+            #expect(header?.keyIDs.map { Hex.encode($0.bytes) } == sample["kids_hex"]?.array?.compactMap(\.string), "\(name)")
+            #expect(header?.data == sample["data_base64"]?.string.flatMap { Base64.decode($0) }, "\(name)")
+            var writer = BoxWriter()
+            header?.write(to: &writer)
+            #expect(writer.bytes == box, "\(name)")
+        }
+        #expect(refused == 2 && samples.count > 4)
     }
 }

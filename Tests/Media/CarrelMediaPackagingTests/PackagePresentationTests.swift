@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelDASH
 import CarrelHLS
 import CarrelMP4
 import CarrelMedia
@@ -172,7 +173,9 @@ struct `What a package tells players` {
         let clearKey = protections.filter { $0.system == .clearKey }
         #expect(!clearKey.isEmpty && clearKey.allSatisfy { $0.licenseURLs == ["https://drm.example/v1/clear-key"] })
         #expect(clearKey.allSatisfy { $0.authorizationURLs == ["https://shop.example/tokens?a=1&b=2"] })
-        #expect(protections.filter { $0.system != .clearKey }.allSatisfy { $0.licenseURLs.isEmpty && $0.authorizationURLs.isEmpty })
+        #expect(
+            protections.filter { $0.system != .clearKey }.allSatisfy { $0.licenseURLs.isEmpty && $0.authorizationURLs.isEmpty }
+        )
         #expect(manifest.contains("xmlns:dashif=\"https://dashif.org/CPS\""))
         #expect(manifest.contains("<dashif:laurl>") && manifest.contains("<dashif:Laurl>"))
     }

@@ -9,6 +9,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelLicensing
 import CarrelPasswordHash
+import CarrelRelay
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
@@ -139,6 +140,20 @@ struct `The audit log` {
                 ["key": "000102030405060708090a0b0c0d0e0f"],
                 as: "content-key.add",
                 on: "000102030405060708090a0b0c0d0e0f"
+            ),
+            Act(
+                "PATCH /admin/v1/content-keys/{kid}",
+                "/admin/v1/content-keys/000102030405060708090a0b0c0d0e0f",
+                ["clearKey": true],
+                as: "content-key.clear-key",
+                on: "000102030405060708090a0b0c0d0e0f"
+            ),
+            Act(
+                "POST /admin/v1/relays/{name}/messages",
+                "/admin/v1/relays/fairplay/messages",
+                ["entitlement": ["type": "entitlement_message", "version": 1, "keys_based_on_request": true]],
+                as: "relay.message",
+                on: "fairplay"
             ),
             Act(
                 "DELETE /admin/v1/content-keys/{kid}",
@@ -379,7 +394,11 @@ struct `The audit log` {
     }
 
     @Test func `has every change that staff can make, and no change is made without it`() async throws {
-        let test = try await TestService(.silence) { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let key = try LicenseMessage.CommunicationKey(id: KeyID(label: "relay"), secret: Secret([UInt8](repeating: 1, count: 32)))
+        let test = try await TestService(.silence) {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.relays = [RelaySettings(name: "fairplay", url: "https://drm.example.org/", key: key)]
+        }
         let page = try await test.staffPage(.owner)
         let acts = try await acts(test, page)
         let changes = test.service.router.routes.filter { $0.pattern.hasPrefix("admin/v1/") && !$0.method.isSafe }

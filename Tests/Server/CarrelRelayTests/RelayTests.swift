@@ -77,14 +77,15 @@ struct `A relay` {
         let relayed = try await RelayedService("\(server.url)/license?tenant=1") { $0.fields = ["X-Vendor-Token"] }
         let message = try relayed.message()
         let headers: HTTPFields = [
-            "Content-Type": "application/x-www-form-urlencoded", "X-Vendor-Token": "abc", "Cookie": "carrel=1", "Authorization": "Bearer x",
-            "X-Other": "no",
+            "Content-Type": "application/x-www-form-urlencoded", "X-Vendor-Token": "abc", "Cookie": "carrel=1",
+            "Authorization": "Bearer x", "X-Other": "no",
         ]
         let answer = try await relayed.send(Self.spc, message, headers)
         #expect(answer.status == 200 && answer.body == LicenseServer.answer)
         #expect(answer.headers["Content-Type"] == "application/octet-stream")
         #expect(answer.headers["X-AxDRM-Identity"] == "tenant" && answer.headers["X-AxDRM-Version"] == "7.1")
-        #expect(answer.headers["Set-Cookie"] == nil && answer.headers["Server"] == nil && answer.headers["Cache-Control"] == "no-store")
+        #expect(answer.headers["Set-Cookie"] == nil && answer.headers["Server"] == nil)
+        #expect(answer.headers["Cache-Control"] == "no-store")
         let request = try #require(server.request(1))
         #expect(request.body == Self.spc)
         let lines = request.head.split(separator: "\r\n").map(String.init)
@@ -124,7 +125,8 @@ struct `A relay` {
             ("none", nil), ("empty", ""), ("no JWT", "abc"), ("changed", String(good.dropLast(3)) + "AAA"),
             ("of another key", try LicenseMessage(communicationKeyID: other.id, entitlement: entitlement).write(under: other)),
             ("of another id", try LicenseMessage(communicationKeyID: unknown.id, entitlement: entitlement).write(under: unknown)),
-            ("over", try relayed.message { $0.expiresAt = now }), ("not begun", try relayed.message { $0.startsAt = now + .seconds(1) }),
+            ("over", try relayed.message { $0.expiresAt = now }),
+            ("not begun", try relayed.message { $0.startsAt = now + .seconds(1) }),
             ("of a license that is over", try relayed.message { $0.entitlement.expiresAt = now }),
             ("of a license that has not begun", try relayed.message { $0.entitlement.startsAt = now + .seconds(1) }),
             (
@@ -152,12 +154,16 @@ struct `A relay` {
 
     @Test(
         arguments: [
-            ("/redirect", 502, "relay.answer", "redirects (status 302)"), ("/page", 502, "relay.answer", "HTML page (status 200)"),
-            ("/untyped", 502, "relay.answer", "HTML page (status 500)"), ("/large", 502, "relay.answer", "longer than 64 KiB"),
-            ("/stall", 504, "relay.timeout", "did not respond within"), ("/broken", 502, "relay.unreachable", "cannot be reached"),
+            ("/redirect", 502, "relay.answer", "redirects (status 302)"),
+            ("/page", 502, "relay.answer", "HTML page (status 200)"),
+            ("/untyped", 502, "relay.answer", "HTML page (status 500)"),
+            ("/large", 502, "relay.answer", "longer than 64 KiB"),
+            ("/stall", 504, "relay.timeout", "did not respond within"),
+            ("/broken", 502, "relay.unreachable", "cannot be reached"),
         ] as [(String, Int, String, String)]
     )
-    func `says what is wrong with a license server`(_ path: String, _ status: Int, _ code: String, _ detail: String) async throws {
+    func `says what is wrong with a license server`(_ path: String, _ status: Int, _ code: String, _ detail: String) async throws
+    {
         let server = try await LicenseServer()
         let relayed = try await RelayedService(server.url + path) { $0.timeout = .seconds(1) }
         let answer = try await relayed.code(path, server)
@@ -184,7 +190,8 @@ struct `A relay` {
         #expect(server.count == 3)
         let shed = try await relayed.send(Self.spc, try relayed.message())
         #expect(shed.status == 503 && shed.headers["Retry-After"] == "5" && server.count == 3)
-        let health = try await relayed.test.call(.get, "/admin/v1/relays", peer: RelayedService.local).json["relays"]?.array?.first
+        let health = try await relayed.test.call(.get, "/admin/v1/relays", peer: RelayedService.local).json["relays"]?.array?
+            .first
         #expect(health?["state"] == "unavailable" && health?["failure"]?.string?.contains("503") == true)
         #expect(health?["server"]?.string == server.url && health?.description.contains("/busy") == false)
         let all = try await relayed.test.call(.get, "/admin/v1/health", peer: RelayedService.local).json
@@ -277,7 +284,9 @@ struct `A relay` {
         let entitlement: JSON = [
             "type": "entitlement_message", "version": 2, "license": ["allow_persistence": true, "vendor_rule": 1],
             "content_keys_source": ["inline": [["id": .string(kid.uuid), "usage_policy": "P"]]],
-            "content_key_usage_policies": [["name": "P", "playready": ["play_enablers": ["786627D8-C2A6-44BE-8F88-08AE255B01A7"]]]],
+            "content_key_usage_policies": [
+                ["name": "P", "playready": ["play_enablers": ["786627D8-C2A6-44BE-8F88-08AE255B01A7"]]]
+            ],
         ]
         let made = try await test.call(.post, path, body: ["entitlement": entitlement], peer: RelayedService.local)
         #expect(made.status == 200)
@@ -299,9 +308,9 @@ struct `A relay` {
         let license = try await player.send(try await player.request(.persist, of: test, token: text), to: test)
         #expect(license.license == nil && license.problem == "license.token")
         let bad: [JSON] = [
-            [:], ["entitlement": [:]], ["entitlement": entitlement, "expiresIn": 0], ["entitlement": entitlement, "expiresIn": 40_000_000],
-            ["entitlement": entitlement, "x": 1], ["entitlement": ["type": "entitlement_message", "version": 3]],
-            ["entitlement": entitlement, "id": "a\nb"],
+            [:], ["entitlement": [:]], ["entitlement": entitlement, "expiresIn": 0],
+            ["entitlement": entitlement, "expiresIn": 40_000_000], ["entitlement": entitlement, "x": 1],
+            ["entitlement": ["type": "entitlement_message", "version": 3]], ["entitlement": entitlement, "id": "a\nb"],
         ]
         for body in bad {
             #expect(try await test.send(.post, path, body: body, peer: RelayedService.local).status == 400, "\(body)")
@@ -322,7 +331,8 @@ struct `A relay` {
     @Test func `is opened by staff, by shops, and by the portal that it names`() async throws {
         let server = try await LicenseServer()
         let entitlement: JSON = [
-            "type": "entitlement_message", "version": 2, "content_keys_source": ["inline": [["id": .string(KeyID(label: "a").uuid)]]],
+            "type": "entitlement_message", "version": 2,
+            "content_keys_source": ["inline": [["id": .string(KeyID(label: "a").uuid)]]],
         ]
         let path = "/admin/v1/relays/fairplay/messages"
         func status(_ relayed: RelayedService, _ token: String?) async throws -> Int {
@@ -355,16 +365,18 @@ struct `A relay` {
 
     // MARK: Published entries
 
-    @Test func `works with an entry like those of Streams.json whose addresses are changed`() async throws {
+    @Test(arguments: ["Streams.json", "samplelist.json"])
+    func `works with a published entry whose addresses are changed`(list: String) async throws {
         let server = try await LicenseServer()
         let relayed = try await RelayedService("\(server.url)/license") { $0.certificateURL = "\(server.url)/certificate" }
-        let file = try Fixtures.bytes("drm/axinom/Streams.json")
+        let file = try Fixtures.bytes("drm/axinom/\(list)")
         let entries = try #require(try JSON.parse(file.rawSpan).array)
         var (protected, clear) = (0, 0)
         for entry in entries {
-            let text = try #require(entry["licenseToken"]?.string)
+            let text = entry["licenseToken"]?.string ?? ""
             guard !text.isEmpty else {
-                #expect(entry["licenseServer"] == "" && entry["fpsCertificateUrl"] == "")
+                let address = entry["licenseServer"]?.string ?? ""
+                #expect(address.isEmpty)
                 clear += 1
                 continue
             }

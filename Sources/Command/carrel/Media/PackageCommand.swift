@@ -122,7 +122,9 @@ struct PackageCommand: Command {
                 \.licenseURI,
                 "--license-uri",
                 value: "uri",
-                help: "The address of a ClearKey license server in the manifest, such as https://HOST/v1/clear-key. ClearKey protects nothing."
+                help:
+                    "The address of a ClearKey license server in the manifest, such as https://HOST/v1/clear-key. "
+                    + "ClearKey protects nothing."
             ),
             .option(
                 \.authorizationURI,
@@ -168,7 +170,10 @@ struct PackageCommand: Command {
             throw UsageError(.missingValue, "--authorization-uri needs --license-uri: the license server that accepts the tokens")
         }
         if authorizationURI != nil || licenseURI != nil, scheme != .none, scheme.common == nil {
-            throw UsageError(.contradiction, "--license-uri is for Common Encryption: --scheme \(scheme.rawValue) has no ClearKey")
+            throw UsageError(
+                .contradiction,
+                "--license-uri is for Common Encryption: --scheme \(scheme.rawValue) has no ClearKey"
+            )
         }
         if keyURI == nil, scheme == .aes128 || scheme == .sampleAES {
             throw UsageError(.missingValue, "--scheme \(scheme.rawValue) needs --key-uri: the address where players get the key")

@@ -131,7 +131,7 @@ struct ServeSettings: SettingsTable {
             "http.cors-origins",
             value: "origin",
             help:
-                "Other origins whose pages may stream, report, make app calls and read feeds, such as https://play.example.org, capacitor://localhost or null; * = all. Cookies from them are ignored."
+                "Other origins whose pages may stream, report, make app calls, read feeds and request keys by ClearKey and relays, such as https://play.example.org, capacitor://localhost or null; * = all. Cookies from them are ignored."
         ),
         Setting(\.accessLog, "http.access-log", help: "Whether to log each request to standard error."),
         Setting(

@@ -68,7 +68,8 @@ struct RelayCheckCommand: HomeCommand {
         }
         let verdicts = findings.map(\.verdict)
         if verdicts.contains(.wrong) {
-            throw ServiceProblem(status: 422, problem: ["detail": .string("'\(relay)' is no license server: a response is wrong")])
+            let detail = "a response of '\(relay)' is not one of a license server"
+            throw ServiceProblem(status: 422, problem: ["detail": .string(detail)])
         }
         if verdicts.contains(.failed) {
             throw ServiceProblem(status: 503, problem: ["detail": .string("'\(relay)' did not respond to every call")])
@@ -100,8 +101,8 @@ struct RelayMessage: HomeCommand {
     static let name = "message"
     static let abstract = "Make a license message that opens a relay, the value of X-AxDRM-Message."
     static let discussion = """
-        The message is signed with the relay's key. Whoever has it can ask the license server for the keys that it names until it ends: \
-        give it to one player, for a short time.
+        The message is signed with the relay's key. Any client that has it can request the keys that it names until it ends: give it to \
+        one player, for a short time.
         """
     static let examples = [
         Example(
@@ -115,7 +116,12 @@ struct RelayMessage: HomeCommand {
             .positional(\.relay, "name", help: "Name of the relay."),
             .option(\.keyIDs, "--kid", value: "id", help: "Id of a key of the license server; may be repeated."),
             .flag(\.isPersistent, "--persistent", help: "Allow to store the license."),
-            .option(\.addresses, "--address", value: "address", help: "Address of the client, or a network; may be repeated; default: any."),
+            .option(
+                \.addresses,
+                "--address",
+                value: "address",
+                help: "Address of the client, or a network; may be repeated; default: any."
+            ),
             .option(
                 \.file,
                 "--entitlement",

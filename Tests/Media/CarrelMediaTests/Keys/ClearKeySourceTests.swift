@@ -121,6 +121,28 @@ struct `A source of ClearKey licenses` {
         #expect(try file.digest(of: "soun") == fixture.samples("a"))
         #expect(server.count == known.count)
     }
+
+    @Test func `opens the film of ExoPlayer's tests with its published license`() async throws {
+        let license = try Fixtures.bytes("drm/clearkey/sample_fragmented_clearkey.license.json")
+        let film = try Fixtures.bytes("drm/clearkey/sample_fragmented_clearkey.mp4")
+        let facts = try Fixtures.bytes("drm/clearkey/sample_fragmented_clearkey.expected.json")
+        let expected = try JSON.parse(facts.rawSpan)
+        let (source, server) = Self.source(license)
+        let file = try MP4File(BytesReader(film))
+        let digests = try `The clear samples of a track`.digests(file, try await FileProtection(file, from: source))
+        #expect(digests["v"] == expected["sha256_of_concatenated_decrypted_video_samples"]?.string)
+        let request = try #require(server.requests.withLock { $0 }.first)
+        let id = Hex.decode(expected["kid_uuid"]?.string?.replacing("-", with: "") ?? "") ?? []
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"kids":["\#(Base64URL.encode(id))"],"type":"temporary"}"#)
+    }
+
+    @Test(arguments: ["+/w", "+/w==", "-_w", "-_w=="])
+    func `reads licenses in every form of base 64`(end: String) async {
+        let start = String(repeating: "A", count: 19)
+        let text = #"{"keys":[{"kty":"oct","kid":"\#(Base64.encode(Self.id))","k":"\#(start + end)"}]}"#
+        let (source, _) = Self.source(Array(text.utf8))
+        #expect(await source.bytes(.id(Self.id)) == Base64URL.decode(start + "-_w"))
+    }
 }
 
 struct `Several sources of keys` {

@@ -17,7 +17,8 @@ struct RelayFiles {
     init(home: Home, console: Console) throws {
         files = try home.relayNames().map { name in
             guard UpstreamFile.isName(name) else {
-                throw ServerError(.invalid, "\(home.relaySettingsPath(name)): the name of a relay has lower-case letters, digits and '-'")
+                let path = home.relaySettingsPath(name)
+                throw ServerError(.invalid, "\(path): the name of a relay has lower-case letters, digits and '-'")
             }
             guard let file = try Self.file(of: home, name, console) else {
                 throw ServerError(.notFound, "there is no file \(home.relaySettingsPath(name))")
