@@ -67,7 +67,7 @@ struct `A damaged or hostile DCF` {
         let expected = try JSON.parse(table.rawSpan)
         let key = Secret(try #require(expected["key_hex"]?.string.flatMap { Hex.decode($0) }))
         let book = try await BookWorld()
-        try await book.license(content: "cid:book-42", kid: KeyID(label: "book-42"), key: key)
+        try await book.license(content: "cid:book-42", kid: CarrelRights.KeyID(label: "book-42"), key: key)
         let clear = try Fixtures.bytes("drm/dcf/book.txt")
         var tested: Set<String> = ["book.txt", "expected.json"]
         for (name, facts) in try #require(expected["files"]?.object) {

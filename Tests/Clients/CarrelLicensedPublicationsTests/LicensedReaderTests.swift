@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelJSON
+import CarrelPlayer
 import CarrelPublication
 import CarrelReader
 import CarrelTesting
+import CarrelTokens
 import CarrelWebReader
 import Testing
 

@@ -5,10 +5,12 @@ import CarrelCrypto
 import CarrelLicenseKeys
 import CarrelLicensedPublications
 import CarrelMedia
+import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelPublication
 import CarrelRights
 import CarrelTesting
+import CarrelTokens
 import ProtectedPublications
 import Testing
 
