@@ -227,7 +227,7 @@ public struct LicensedContentProtection: ContentProtection {
         let engine: PlayerEngine
         do { engine = try await player() } catch {
             let reason = (error as? any CodedError)?.message ?? "\(error)"
-            return .refused(Publication.OpeningError(.forbidden, "there is no player for its license: \(reason)"))
+            return .refused(Publication.OpeningError(.forbidden, "its license cannot be used: \(reason)"))
         }
         let access = LicenseAccess(engine, enforced: obligations, clock: clock)
         var refusal: PlayerError?

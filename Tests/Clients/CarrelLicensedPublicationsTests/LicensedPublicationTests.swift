@@ -107,7 +107,7 @@ struct `A publication in a DCF` {
     func `fails where a block was changed, and stays readable elsewhere`(cipher: DCFCipher) async throws {
         let book = try await BookWorld()
         try await book.license()
-        var bytes = try BookWorld.dcf(try await BookWorld.epub(chapters: 40), cipher: cipher)
+        var bytes = try BookWorld.dcf(try await BookWorld.epub(chapters: 140), cipher: cipher)
         let object = try #require(try DCFFile(BytesReader(bytes)).objects.first)
         let size = object.payload.encryptedLength
         try #require(size > 5 << 16)

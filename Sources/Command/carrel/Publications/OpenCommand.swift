@@ -82,7 +82,12 @@ struct PublicationOptions: ParameterGroup, Sendable {
         let licensed = LicensedContentProtection(
             obligations: obligations,
             client: licenses.isOffline ? nil : licenses.client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
-        ) { try await player.engine() }
+        ) {
+            do { return try await player.engine() } catch let error as any ReportableError {
+                // the reason of a restricted publication
+                throw Publication.OpeningError(.forbidden, error.message)
+            }
+        }
         let protections: [any ContentProtection] = [licensed, service.contentProtection()]
         return try await Streamer(contentProtections: protections, onAskCredentials: TerminalDialog.ask).open(
             asset: asset,
