@@ -167,7 +167,10 @@ public struct LicensedContentProtection: ContentProtection {
         Link(ResourcePath(decoded: asset.name) ?? "publication", mediaType: MediaType(file.object.contentType))
     }
 
-    private static let untagged = Warning(.moderate, "the protected file has no tags: a change of its content would not be noticed")
+    private static let untagged = Warning(
+        .moderate,
+        "the protected file has no tags: a change of its content would not be noticed"
+    )
 
     /// A publication of which only the title of its file is known.
     private static func restricted(

@@ -67,7 +67,9 @@ struct `A publication in a DCF` {
     @Test func `is restricted without a player, and with a locked vault`() async throws {
         let book = try await BookWorld()
         let path = book.write("book.dcf", try BookWorld.dcf(try await BookWorld.epub()))
-        let protection = LicensedContentProtection { () async throws -> PlayerEngine in throw PlayerError(.vault, "the vault is locked") }
+        let protection = LicensedContentProtection { () async throws -> PlayerEngine in
+            throw PlayerError(.vault, "the vault is locked")
+        }
         let publication = try await Streamer(contentProtections: [protection]).open(
             asset: PublicationAsset(path: path),
             allowUserInteraction: false

@@ -32,7 +32,8 @@ struct LicensedReaderTests {
         publication.close()
     }
 
-    private static let isCovered = "document.documentElement.dataset.state === 'ended' && !document.getElementById('cover').hidden"
+    private static let isCovered =
+        "document.documentElement.dataset.state === 'ended' && !document.getElementById('cover').hidden"
 
     @Test(arguments: ["EPUB", "PDF"])
     func `is shown with its watermark, and covered when the license ends`(kind: String) async throws {

@@ -15,7 +15,9 @@ import ProtectedPublications
 import Testing
 
 struct `An EPUB with entries that are DCF files` {
-    private static let text = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>T</title></head><body><p>Words.</p></body></html>"
+    private static let text = """
+        <html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head><body><p>Words.</p></body></html>
+        """
 
     private struct Entry {
         var name: String

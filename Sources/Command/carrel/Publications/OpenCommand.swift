@@ -20,7 +20,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
     var obligations = LicensedContentProtection.shownRights
     private let opened = Locked<Opened>(Opened())
 
-    /// What is closed at the end.
+    /// The player and the service that are closed at the end.
     private struct Opened {
         var service: LCPService?
         var player: PublicationPlayer?
@@ -79,9 +79,10 @@ struct PublicationOptions: ParameterGroup, Sendable {
         let service = try licenses.service()
         let player = PublicationPlayer(reader, console)
         opened.withLock { $0 = Opened(service: service, player: player) }
+        let publicOnly = HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
         let licensed = LicensedContentProtection(
             obligations: obligations,
-            client: licenses.isOffline ? nil : licenses.client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
+            client: licenses.isOffline ? nil : licenses.client ?? publicOnly
         ) {
             do { return try await player.engine() } catch let error as any ReportableError {
                 // the reason of a restricted publication

@@ -79,7 +79,7 @@ final class CheckedPayload: Sendable {
         check.trim(&bytes, of: blocks, to: whole)
         var decrypted = try payload.decrypt(bytes, holding: whole, key: key)
         if whole == clear { return decrypted }
-        // what is left of a block is read next, as a rule
+        // a later read as a rule begins with the rest of a block
         if rest.lowerBound > whole.lowerBound { keep(decrypted, 0, from: whole.lowerBound) }
         if rest.upperBound < whole.upperBound {
             let last = Int((rest.upperBound - 1) / PayloadTags.blockLength * PayloadTags.blockLength - whole.lowerBound)
@@ -109,7 +109,8 @@ final class CheckedPayload: Sendable {
         return cache.withLock { cache in
             guard let block = cache.blocks.first(where: { $0.number == number }) else { return [] }
             let from = Int(clear.lowerBound - start)
-            return from < block.bytes.count ? Array(block.bytes[from..<min(block.bytes.count, Int(clear.upperBound - start))]) : []
+            guard from < block.bytes.count else { return [] }
+            return Array(block.bytes[from..<min(block.bytes.count, Int(clear.upperBound - start))])
         }
     }
 
@@ -125,7 +126,7 @@ final class CheckedPayload: Sendable {
         }
     }
 
-    /// The tags of blocks; reads those of up to 16,384 blocks in one request.
+    /// The tags of blocks; reads the tags of up to 16,384 blocks in one request.
     private func tags(of blocks: Range<Int64>, _ source: some MediaSource) async throws -> [UInt8] {
         var tags: [UInt8] = []
         var next = blocks.lowerBound
