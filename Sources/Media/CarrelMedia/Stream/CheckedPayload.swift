@@ -5,6 +5,12 @@ import CarrelCrypto
 import CarrelDCF
 import CarrelThreads
 
+/// Bytes of a file, and their offset.
+package struct PlacedPiece: Sendable {
+    let start: Int64
+    let bytes: [UInt8]
+}
+
 /// The clear bytes of a DCF's object whose ciphertext is checked by its tags. Whole blocks of 64 KiB are read and checked; two clear
 /// ones and a part of the tags are cached, at most 384 KiB.
 final class CheckedPayload: Sendable {
@@ -33,8 +39,11 @@ final class CheckedPayload: Sendable {
     ///   - table: its tags.
     ///   - key: the content key.
     ///   - source: the file.
+    ///   - piece: bytes that were read before; their tags are not read again.
     /// - Throws: the errors of the source; `media.altered` if an empty content was changed.
-    init(_ payload: EncryptedPayload, _ table: PayloadTagTable, key: Secret, source: some MediaSource) async throws {
+    init(_ payload: EncryptedPayload, _ table: PayloadTagTable, key: Secret, source: some MediaSource, _ piece: PlacedPiece?)
+        async throws
+    {
         var digest = SHA256.Stream()
         var at = table.head.lowerBound
         while at < table.head.upperBound {
@@ -46,6 +55,12 @@ final class CheckedPayload: Sendable {
         self.payload = payload
         self.table = table
         check = PayloadTagCheck(payload, key: key, headDigest: digest.finish())
+        let tags = table.range(of: 0..<min(table.count, Self.tagWindow))
+        if let piece, piece.start <= tags.lowerBound, tags.upperBound <= piece.start + Int64(piece.bytes.count) {
+            let start = Int(tags.lowerBound - piece.start)
+            let bytes = Array(piece.bytes[start..<start + tags.count])
+            cache.withLock { $0.tags = (0, bytes) }
+        }
         // nothing of an empty content is read later
         if payload.clearLength == 0 { _ = try await verified(0..<1, source) }
     }

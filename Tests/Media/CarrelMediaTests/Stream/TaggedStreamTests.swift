@@ -6,6 +6,7 @@ import CarrelDCF
 import CarrelMP4
 import CarrelMedia
 import CarrelTesting
+import CarrelThreads
 import Testing
 
 struct `A stream of a DCF with tags` {
