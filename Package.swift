@@ -706,7 +706,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         ),
         benchmark(
             "ProxyBench",
-            carrel("Bytes HTTP HTTPClient MP4 Media MediaSource Proxy Threads") + allocator,
+            carrel("Bytes HTTP HTTPClient LicenseKeys MP4 Media MediaSource Player Proxy Threads Vault") + allocator,
             exclude: ["run"]
         ),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),

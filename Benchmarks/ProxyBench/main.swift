@@ -5,6 +5,8 @@
 //   ProxyBench serve SOURCE KEY COUNT    COUNT sessions of a DASH source; their addresses on standard output, until standard
 //   input ends ProxyBench first DIRECT PLAYLIST     the first byte of 200 segments through the proxy and straight from the
 //   origin, in turns ProxyBench fetch PLAYLIST            all segments in order
+//   ProxyBench licensed SOURCE FOLDER COUNT    the same as serve, with the stored licenses of the player in FOLDER
+//   ProxyBench compare PLAYLIST PLAYLIST       the first byte of 200 segments of two sessions of one source, in turns
 //   ProxyBench play SECONDS PLAYLIST…    each playlist as a player in real time: late segments
 //   ProxyBench playlist PLAYLIST         the time of the first request, and the median of the next
 //   ProxyBench remux FOLDER KEY NAMES…   decryption and remultiplexing of segments in memory
@@ -12,11 +14,14 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelLicenseKeys
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPlayer
 import CarrelProxy
 import CarrelThreads
+import CarrelVault
 import Glibc
 
 let client = HTTPClient(configuration: HTTPClientConfiguration(maxConnectionsPerHost: 600, maxConnections: 600))
@@ -24,6 +29,8 @@ let client = HTTPClient(configuration: HTTPClientConfiguration(maxConnectionsPer
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
 case "serve": try await serve(arguments[1], arguments[2], Int(arguments[3]) ?? 1)
+case "licensed": try await serve(arguments[1], licensesOf: arguments[2], Int(arguments[3]) ?? 1)
+case "compare": try await compareFirstBytes(arguments[1], arguments[2])
 case "first": try await measureFirstBytes(arguments[1], arguments[2])
 case "fetch": try await fetch(arguments[1])
 case "play": try await play(Int(arguments[1]) ?? 20, Array(arguments[2...]))
@@ -35,6 +42,18 @@ default: print("usage: see main.swift")
 func serve(_ source: String, _ key: String, _ count: Int) async throws {
     var keys = GivenKeys()
     if key != "-" { try keys.add(key) }
+    try await serve(source, keys, count)
+}
+
+func serve(_ source: String, licensesOf folder: String, _ count: Int) async throws {
+    let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE").map { unsafe String(cString: $0) } ?? ""
+    let vault = try await Vault.file(folder: "\(folder)/vault", passphrase: passphrase)
+    let engine = try PlayerEngine(folder: folder, vault: vault, app: .init(name: "ProxyBench", build: "1"))
+    try await serve(source, LicenseKeys(engine), count)
+    await engine.shutdown()
+}
+
+func serve(_ source: String, _ keys: some ContentKeySource, _ count: Int) async throws {
     let proxy = try PlaylistProxy { error in print("error: \(error.code.identifier) \(error.message)") }
     try proxy.start()
     for _ in 0..<count { print(try proxy.makeURL(source, .dash, keys: keys).url) }
@@ -95,6 +114,20 @@ func measureFirstBytes(_ direct: String, _ top: String) async throws {
         if place > 0 { ahead.append(try await firstByte(segments[place].url)) }
     }
     print("first byte: direct \(median(straight)) ms; after a seek \(median(sought)) ms; of the next segment \(median(ahead)) ms")
+}
+
+func compareFirstBytes(_ given: String, _ licensed: String) async throws {
+    let (first, second) = (try await segments(given), try await segments(licensed))
+    var (plain, stored): ([Duration], [Duration]) = ([], [])
+    var place = 0
+    for _ in 0..<200 {
+        // a seek: nothing is open ahead of it
+        place = (place + first.count / 2 + 1) % first.count
+        plain.append(try await firstByte(first[place].url))
+        stored.append(try await firstByte(second[place].url))
+    }
+    let (a, b) = (median(plain), median(stored))
+    print("first byte after a seek: with --key \(a) ms, with a stored license \(b) ms: \(b - a) ms later")
 }
 
 func fetch(_ top: String) async throws {

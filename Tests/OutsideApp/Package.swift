@@ -3,7 +3,7 @@
 import PackageDescription
 
 // Apps outside of the tree. Tests build them against this checkout, whose folder is in CARREL_PATH, and against a tagged clone, whose
-// address is in CARREL_URL. The first four are the short programs of docs/sdk.md.
+// address is in CARREL_URL. The first five are the short programs of docs/sdk.md.
 
 let carrel: Package.Dependency =
     if let path = Context.environment["CARREL_PATH"] { .package(name: "carrel", path: path) } else {
@@ -24,6 +24,7 @@ let package = Package(
     targets: [
         app("OpenPublication", "CarrelPublication"), app("ListShelf", "CarrelReader"),
         app("PlayFilm", "CarrelProxy"), app("DecryptFile", "CarrelMedia"),
+        app("ReadLicensed", "CarrelLicenseKeys"), app("RightsApp", "CarrelPlayerRights"),
         app("ReaderApp", "CarrelReader"), app("PublicationApp", "CarrelPublication"), app("FoundationApp", "CarrelFoundation"),
         app("PlayerApp", "CarrelPlayer"), app("MediaApp", "CarrelMedia"),
         app("LicensedBookApp", "CarrelLicensedPublications"),

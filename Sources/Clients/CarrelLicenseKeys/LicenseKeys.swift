@@ -67,7 +67,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     }
 
     /// Starts a separate use of the same player.
-    public nonisolated func newUse() -> any ContentKeySource { LicenseKeys(engine, settings) }
+    public nonisolated func newUse() -> any CountedKeySource { LicenseKeys(engine, settings) }
 
     /// Returns a key, after the use was counted.
     ///

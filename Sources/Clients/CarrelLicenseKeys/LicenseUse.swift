@@ -32,6 +32,7 @@ package actor LicenseUse {
     private var ends: [String: ContentKeyEnd] = [:]
     private var keys: [String: Secret] = [:]
     private var watch: Task<Void, Never>?
+    private var hasBegun = false
     private var isStopped = false
     /// Whether the license was renewed because a playlist differs from it.
     private var hasRenewed = false
@@ -70,12 +71,14 @@ package actor LicenseUse {
     ///
     /// - Throws: `player.denied`; `player.store`; the error of the service if the license must be attended.
     package func begin() async throws(PlayerError) {
+        guard !hasBegun else { return }
         try await contact.attend()
         try await session.begin()
+        hasBegun = true
         await contact.start()
     }
 
-    /// A key, while the license allows the use.
+    /// A key, while the license allows the use: it is evaluated for every request.
     ///
     /// - Parameters:
     ///   - id: the key's ID.
@@ -83,16 +86,17 @@ package actor LicenseUse {
     /// - Returns: the key with its terms.
     /// - Throws: `player.denied`, `player.stopped`, `player.store`, `player.vault`.
     package func grant(_ id: String, isCounted: Bool) async throws(PlayerError) -> ContentKeyGrant {
-        if isCounted { try await begin() } else { try await contact.attend() }
-        guard let keyID = KeyID(hex: id) else { throw PlayerError(.denied, "the license does not have this key") }
+        if isCounted { try await begin() }
+        let now = try await session.check()
+        if now.obligations.contains(where: { $0.type == Obligation.Kind.attended.rawValue }) { try await contact.attend() }
+        await apply(.success(now))
+        guard now.isGranted, now.usableKeyIDs.contains(id), let keyID = KeyID(hex: id) else {
+            throw PlayerError(.denied, Self.words(now), reason: now.reason)
+        }
         let key: Secret
         if let known = keys[id] {
-            // the vault may be a slow device; the license is evaluated for every request
-            let result = try await session.check()
-            await apply(.success(result))
-            guard result.isGranted, result.usableKeyIDs.contains(id) else {
-                throw PlayerError(.denied, Self.words(result, id), reason: result.reason)
-            }
+            // the vault may be a slow device
+            guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
             key = known
         } else {
             key = isCounted ? try await session.key(keyID) : try await session.uncountedKey(keyID)
@@ -173,7 +177,7 @@ package actor LicenseUse {
         case .success(let now):
             let until = if let end = now.until { await engine.deviceTime(of: end) } else { Instant?.none }
             guard !isStopped else { return }
-            let reason = refusal ?? (now.isGranted ? stricter(now) : Self.words(now, ""))
+            let reason = refusal ?? (now.isGranted ? stricter(now) : Self.words(now))
             set(end, reason, until)
             for (id, keyEnd) in ends {
                 set(keyEnd, reason ?? (now.usableKeyIDs.contains(id) ? nil : "the key was revoked"), until)
@@ -196,7 +200,7 @@ package actor LicenseUse {
         return "the renewed license allows smaller pictures only"
     }
 
-    private static func words(_ result: ActionResult, _ id: String) -> String {
+    private static func words(_ result: ActionResult) -> String {
         switch result.reason {
         case .noLicense: "the license was removed"
         case .notYetValid: "the license is not valid yet"

@@ -19,7 +19,7 @@ import Testing
     /// The calls that this suite knows, by target and signature. What they return without a license is tested below.
     private static let calls: Set<String> = [
         "CarrelLicenseKeys: func key(_ name: ContentKeyName) async -> ContentKeyAnswer",
-        "CarrelLicenseKeys: func newUse() -> any ContentKeySource",
+        "CarrelLicenseKeys: func newUse() -> any CountedKeySource",
         // bytes as the server sent them, which no license protects
         "CarrelLicenseKeys: func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse",
         "CarrelLicenseKeys: func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse",

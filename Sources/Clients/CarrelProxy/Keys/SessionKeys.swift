@@ -8,6 +8,8 @@ final class SessionKeys: SessionKeySource {
     private let source: any SessionKeySource
     /// The app's source, if it accepts tokens of licenses.
     let tokenReceiver: (any LicenseTokenReceiver)?
+    /// The use of this session, which ends with it.
+    private let use: (any CountedKeySource)?
     private let gate: LicenseGate
     private let wait: ProxyOptions.LicenseWait
     /// Whether a key that a caller passed in may not be used for a plain byte stream: no license confirms that use.
@@ -19,7 +21,8 @@ final class SessionKeys: SessionKeySource {
         _ wait: ProxyOptions.LicenseWait,
         policy: ProxyOptions.Policy
     ) {
-        let own: any ContentKeySource = (keys as? any CountedKeySource)?.newUse() ?? keys
+        use = (keys as? any CountedKeySource)?.newUse()
+        let own: any ContentKeySource = use ?? keys
         source = AppKeys(keys: own)
         tokenReceiver = own as? any LicenseTokenReceiver
         self.gate = gate
@@ -31,10 +34,14 @@ final class SessionKeys: SessionKeySource {
     init(_ rights: some SessionKeySource, _ gate: LicenseGate, _ wait: ProxyOptions.LicenseWait) {
         source = rights
         tokenReceiver = nil
+        use = nil
         self.gate = gate
         self.wait = wait
         keepsOutputControls = false
     }
+
+    /// Ends the use of the keys.
+    func end() async { await use?.end() }
 
     func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.probe(name) }
 

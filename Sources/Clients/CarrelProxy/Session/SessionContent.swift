@@ -67,9 +67,15 @@ final class SessionContent: Sendable {
         ahead.end()
         settings.threads.end()
         source.rights?.end()
+        Task { [keys] in await keys?.end() }
     }
 
-    func released() async { await source.rights?.released() }
+    func released() async {
+        await source.rights?.released()
+        await keys?.end()
+    }
+
+    private var keys: SessionKeys? { settings.keys as? SessionKeys }
 
     /// How far the player has come since the first call.
     func progress() -> SessionProgress {

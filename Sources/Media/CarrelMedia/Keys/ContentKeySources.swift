@@ -20,8 +20,13 @@ public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
     }
 
     /// Starts a use of each source that counts its uses.
-    public func newUse() -> any ContentKeySource {
+    public func newUse() -> any CountedKeySource {
         ContentKeySources(sources.map { ($0 as? any CountedKeySource)?.newUse() ?? $0 })
+    }
+
+    /// Ends the use of each source that counts its uses.
+    public func end() async {
+        for source in sources { await (source as? any CountedKeySource)?.end() }
     }
 
     /// Passes a token to each source that takes tokens.

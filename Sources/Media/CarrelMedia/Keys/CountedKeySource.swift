@@ -4,6 +4,9 @@
 public protocol CountedKeySource: ContentKeySource {
     /// Starts a use, which is counted when its first key is requested.
     ///
-    /// - Returns: the keys of that use. It ends when they are released.
-    func newUse() -> any ContentKeySource
+    /// - Returns: the keys of that use.
+    func newUse() -> any CountedKeySource
+
+    /// Ends the use: its keys may not be used any more, and what it holds at other services is released.
+    func end() async
 }
