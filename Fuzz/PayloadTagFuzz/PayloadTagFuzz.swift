@@ -5,8 +5,7 @@ import CarrelCrypto
 import CarrelDCF
 import CarrelMP4
 
-/// No change of a DCF with tags is read as content: its clear bytes are those of the corpus, byte i being i modulo 251, or the file
-/// fails.
+/// No change of a DCF with tags is read as content: byte i of its clear bytes is i modulo 251, as in the corpus, or the file fails.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

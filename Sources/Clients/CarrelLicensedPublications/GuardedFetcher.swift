@@ -31,7 +31,7 @@ final class GuardedFetcher: Fetcher {
     func get(_ link: Link) -> any Resource {
         let resource = fetcher.get(link)
         if let protected, !(link.path.map(protected.contains) ?? false) { return resource }
-        // a missing resource says so at once
+        // a missing resource fails without a play
         if resource is FailingResource { return resource }
         return GuardedResource(resource, access, isCounted: !(link.path.map(free.contains) ?? false))
     }

@@ -43,6 +43,7 @@ final class LicenseAccess: Sendable {
     /// The license of a file, evaluated without counting; nil if there is none.
     ///
     /// - Parameter file: the file.
+    /// - Returns: the license in use, or nil.
     /// - Throws: `player.denied` with the reason; `player.store`, `player.vault`.
     func license(of file: ProtectedFile) async throws(PlayerError) -> LicenseUse? {
         for name in file.names {

@@ -167,7 +167,10 @@ public struct LicensedContentProtection: ContentProtection {
         Link(ResourcePath(decoded: asset.name) ?? "publication", mediaType: MediaType(file.object.contentType))
     }
 
-    private static let untagged = Warning(.moderate, "the protected file has no tags: a change of its content would not be noticed")
+    private static let untagged = Warning(
+        .moderate,
+        "the protected file has no tags: a change of its content would not be noticed"
+    )
 
     /// A publication of which only the title of its file is known.
     private static func restricted(
@@ -227,7 +230,7 @@ public struct LicensedContentProtection: ContentProtection {
         let engine: PlayerEngine
         do { engine = try await player() } catch {
             let reason = (error as? any CodedError)?.message ?? "\(error)"
-            return .refused(Publication.OpeningError(.forbidden, "there is no player for its license: \(reason)"))
+            return .refused(Publication.OpeningError(.forbidden, "its license cannot be used: \(reason)"))
         }
         let access = LicenseAccess(engine, enforced: obligations, clock: clock)
         var refusal: PlayerError?

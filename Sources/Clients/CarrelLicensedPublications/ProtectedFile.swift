@@ -29,6 +29,7 @@ struct ProtectedFile: Sendable {
     /// Whether a file is a DCF by its first bytes.
     ///
     /// - Parameter resource: the file.
+    /// - Returns: false for a file that is shorter, too.
     /// - Throws: the errors of reading.
     static func matches(_ resource: any Resource) async throws(ResourceError) -> Bool {
         let head = try await resource.read(0..<headLength)
@@ -40,7 +41,8 @@ struct ProtectedFile: Sendable {
 
     /// The title of the content, in the order of preference: a title of the user data, a header.
     var title: String? {
-        let title = object.userData.first { $0.type == "titl" }?.text
+        let title =
+            object.userData.first { $0.type == "titl" }?.text
             ?? object.headers.value(of: "Content-Name") ?? object.headers.value(of: "Title")
         return title.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.titleLimit)) }
     }

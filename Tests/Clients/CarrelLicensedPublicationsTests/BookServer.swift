@@ -15,6 +15,7 @@ final class BookServer: Sendable {
     /// - Parameters:
     ///   - files: by their names.
     ///   - certificates: a folder with `leaf.pem` and `leaf.key`; nil for plain http.
+    /// - Throws: the error of a server that cannot listen.
     init(_ files: [String: [UInt8]], certificates: TemporaryDirectory? = nil) throws {
         let count = Locked(0)
         self.count = count

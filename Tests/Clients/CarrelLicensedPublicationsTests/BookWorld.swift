@@ -21,7 +21,7 @@ struct BookWorld {
     let engine: PlayerEngine
 
     static let content = "cid:book@example"
-    static let kid = KeyID(label: "book")
+    static let kid = CarrelRights.KeyID(label: "book")
     static let key = Secret([UInt8](1...16))
 
     init() async throws {
@@ -68,7 +68,7 @@ struct BookWorld {
     /// A token for a license of a book.
     func token(
         content: String = content,
-        kid: KeyID = kid,
+        kid: CarrelRights.KeyID = kid,
         key: Secret = key,
         _ change: (inout BusinessRules) -> Void = { _ in }
     ) async throws -> String {
@@ -83,7 +83,7 @@ struct BookWorld {
     @discardableResult
     func license(
         content: String = content,
-        kid: KeyID = kid,
+        kid: CarrelRights.KeyID = kid,
         key: Secret = key,
         _ change: (inout BusinessRules) -> Void = { _ in }
     ) async throws -> String {

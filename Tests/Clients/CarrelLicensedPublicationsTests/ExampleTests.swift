@@ -5,8 +5,10 @@ import CarrelHTTPClient
 import CarrelLicenseKeys
 import CarrelPlayer
 import CarrelPlayerTesting
+import CarrelRights
 import CarrelTesting
 import CarrelThreads
+import CarrelTokens
 import Testing
 
 struct `The code of the documentation` {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMedia
 import CarrelLicensedPublications
+import CarrelMedia
+import CarrelPlayer
 import CarrelPublication
 import CarrelTesting
+import CarrelTokens
 import Testing
 
 struct `The end of a license` {

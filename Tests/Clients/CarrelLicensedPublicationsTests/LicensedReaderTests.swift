@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelJSON
+import CarrelPlayer
 import CarrelPublication
 import CarrelReader
 import CarrelTesting
+import CarrelTokens
 import CarrelWebReader
 import Testing
 
@@ -29,7 +32,8 @@ struct LicensedReaderTests {
         publication.close()
     }
 
-    private static let isCovered = "document.documentElement.dataset.state === 'ended' && !document.getElementById('cover').hidden"
+    private static let isCovered =
+        "document.documentElement.dataset.state === 'ended' && !document.getElementById('cover').hidden"
 
     @Test(arguments: ["EPUB", "PDF"])
     func `is shown with its watermark, and covered when the license ends`(kind: String) async throws {

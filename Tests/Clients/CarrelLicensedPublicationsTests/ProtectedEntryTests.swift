@@ -5,15 +5,19 @@ import CarrelCrypto
 import CarrelLicenseKeys
 import CarrelLicensedPublications
 import CarrelMedia
+import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelPublication
 import CarrelRights
 import CarrelTesting
+import CarrelTokens
 import ProtectedPublications
 import Testing
 
 struct `An EPUB with entries that are DCF files` {
-    private static let text = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>T</title></head><body><p>Words.</p></body></html>"
+    private static let text = """
+        <html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head><body><p>Words.</p></body></html>
+        """
 
     private struct Entry {
         var name: String

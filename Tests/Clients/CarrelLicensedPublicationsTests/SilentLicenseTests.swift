@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelPublication
 import CarrelTesting

@@ -42,7 +42,8 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy", "CarrelPublication", "CarrelReader",
+        "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy",
+        "CarrelPublication", "CarrelReader",
         "CarrelVault",
         "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
     ])

@@ -35,7 +35,8 @@ extension PlayerEngine {
         content: [UInt8]?
     ) async throws(PlayerError) -> RightUse {
         if streams[license] != nil {
-            return streams[license]?.rights.use(amount, of: right, limit: limit, requestID: requestID, content: content) ?? .refused
+            return streams[license]?.rights.use(amount, of: right, limit: limit, requestID: requestID, content: content)
+                ?? .refused
         }
         return try await licenses().update(license) { row in
             let before = row?.rights

@@ -20,7 +20,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
     var obligations = LicensedContentProtection.shownRights
     private let opened = Locked<Opened>(Opened())
 
-    /// What is closed at the end.
+    /// The player and the service that are closed at the end.
     private struct Opened {
         var service: LCPService?
         var player: PublicationPlayer?
@@ -79,10 +79,16 @@ struct PublicationOptions: ParameterGroup, Sendable {
         let service = try licenses.service()
         let player = PublicationPlayer(reader, console)
         opened.withLock { $0 = Opened(service: service, player: player) }
+        let publicOnly = HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
         let licensed = LicensedContentProtection(
             obligations: obligations,
-            client: licenses.isOffline ? nil : licenses.client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
-        ) { try await player.engine() }
+            client: licenses.isOffline ? nil : licenses.client ?? publicOnly
+        ) {
+            do { return try await player.engine() } catch let error as any ReportableError {
+                // the reason of a restricted publication
+                throw Publication.OpeningError(.forbidden, error.message)
+            }
+        }
         let protections: [any ContentProtection] = [licensed, service.contentProtection()]
         return try await Streamer(contentProtections: protections, onAskCredentials: TerminalDialog.ask).open(
             asset: asset,

@@ -19,7 +19,7 @@ package struct ClearPayloadReader: ByteReader {
     ///   - payload: the payload of the file.
     ///   - reader: the file.
     ///   - key: the content key; not needed without encryption.
-    ///   - tags: the tags of the payload, which are checked; nil if there are none.
+    ///   - table: the tags of the payload, which are checked; nil if there are none.
     /// - Throws: the errors of the reader; `Malformed` if the length is read from the padding and that is wrong; `CryptoError`
     ///   `keyLength`.
     package init(

@@ -28,6 +28,7 @@ package struct PayloadTagCheck: Sendable {
     /// The blocks that are needed to decrypt a range of the clear bytes.
     ///
     /// - Parameter clear: a range of the clear bytes; it is limited to the existing ones.
+    /// - Returns: their numbers, from 0.
     package func blocks(holding clear: Range<Int64>) -> Range<Int64> {
         let range = payload.range(holding: clear)
         guard !range.isEmpty else { return 0..<0 }
@@ -38,6 +39,7 @@ package struct PayloadTagCheck: Sendable {
     /// The bytes of the file that contain blocks; in CBC, the 16 bytes before them too.
     ///
     /// - Parameter blocks: existing blocks.
+    /// - Returns: a range of the file.
     package func range(of blocks: Range<Int64>) -> Range<Int64> {
         guard !blocks.isEmpty else { return payload.start..<payload.start }
         let start = payload.start + blocks.lowerBound * PayloadTags.blockLength

@@ -46,6 +46,7 @@ package enum PayloadTags {
     /// The bytes of the box before its tags.
     ///
     /// - Parameter encryptedLength: bytes of the ciphertext, without the initialization vector.
+    /// - Returns: the header of the box, its extended type, and the fields before the tags.
     package static func boxHead(of encryptedLength: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: UInt32(1))
@@ -64,8 +65,10 @@ package enum PayloadTags {
     ///   - contentKey: the content key.
     ///   - iv: the object's initialization vector.
     ///   - headDigest: SHA-256 of the object's head.
+    /// - Returns: 16 bytes.
     package static func key(_ contentKey: Secret, iv: AESBlock, headDigest: [UInt8]) -> Secret {
-        HKDF.sha256(secret: contentKey, salt: iv.bytes, info: Array("carrel dcf tags 1".utf8) + headDigest, count: GMAC.keyByteCount)
+        let info = Array("carrel dcf tags 1".utf8) + headDigest
+        return HKDF.sha256(secret: contentKey, salt: iv.bytes, info: info, count: GMAC.keyByteCount)
     }
 
     static func nonce(of block: Int64, isLast: Bool) -> [UInt8] {

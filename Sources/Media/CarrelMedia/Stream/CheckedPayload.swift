@@ -5,6 +5,12 @@ import CarrelCrypto
 import CarrelDCF
 import CarrelThreads
 
+/// Bytes of a file, and their offset.
+package struct PlacedPiece: Sendable {
+    let start: Int64
+    let bytes: [UInt8]
+}
+
 /// The clear bytes of a DCF's object whose ciphertext is checked by its tags. Whole blocks of 64 KiB are read and checked; two clear
 /// ones and a part of the tags are cached, at most 384 KiB.
 final class CheckedPayload: Sendable {
@@ -33,8 +39,11 @@ final class CheckedPayload: Sendable {
     ///   - table: its tags.
     ///   - key: the content key.
     ///   - source: the file.
+    ///   - piece: bytes that were read before; their tags are not read again.
     /// - Throws: the errors of the source; `media.altered` if an empty content was changed.
-    init(_ payload: EncryptedPayload, _ table: PayloadTagTable, key: Secret, source: some MediaSource) async throws {
+    init(_ payload: EncryptedPayload, _ table: PayloadTagTable, key: Secret, source: some MediaSource, _ piece: PlacedPiece?)
+        async throws
+    {
         var digest = SHA256.Stream()
         var at = table.head.lowerBound
         while at < table.head.upperBound {
@@ -46,6 +55,12 @@ final class CheckedPayload: Sendable {
         self.payload = payload
         self.table = table
         check = PayloadTagCheck(payload, key: key, headDigest: digest.finish())
+        let tags = table.range(of: 0..<min(table.count, Self.tagWindow))
+        if let piece, piece.start <= tags.lowerBound, tags.upperBound <= piece.start + Int64(piece.bytes.count) {
+            let start = Int(tags.lowerBound - piece.start)
+            let bytes = Array(piece.bytes[start..<start + tags.count])
+            cache.withLock { $0.tags = (0, bytes) }
+        }
         // nothing of an empty content is read later
         if payload.clearLength == 0 { _ = try await verified(0..<1, source) }
     }
@@ -79,7 +94,7 @@ final class CheckedPayload: Sendable {
         check.trim(&bytes, of: blocks, to: whole)
         var decrypted = try payload.decrypt(bytes, holding: whole, key: key)
         if whole == clear { return decrypted }
-        // what is left of a block is read next, as a rule
+        // a later read as a rule begins with the rest of a block
         if rest.lowerBound > whole.lowerBound { keep(decrypted, 0, from: whole.lowerBound) }
         if rest.upperBound < whole.upperBound {
             let last = Int((rest.upperBound - 1) / PayloadTags.blockLength * PayloadTags.blockLength - whole.lowerBound)
@@ -109,7 +124,8 @@ final class CheckedPayload: Sendable {
         return cache.withLock { cache in
             guard let block = cache.blocks.first(where: { $0.number == number }) else { return [] }
             let from = Int(clear.lowerBound - start)
-            return from < block.bytes.count ? Array(block.bytes[from..<min(block.bytes.count, Int(clear.upperBound - start))]) : []
+            guard from < block.bytes.count else { return [] }
+            return Array(block.bytes[from..<min(block.bytes.count, Int(clear.upperBound - start))])
         }
     }
 
@@ -125,7 +141,7 @@ final class CheckedPayload: Sendable {
         }
     }
 
-    /// The tags of blocks; reads those of up to 16,384 blocks in one request.
+    /// The tags of blocks; reads the tags of up to 16,384 blocks in one request.
     private func tags(of blocks: Range<Int64>, _ source: some MediaSource) async throws -> [UInt8] {
         var tags: [UInt8] = []
         var next = blocks.lowerBound

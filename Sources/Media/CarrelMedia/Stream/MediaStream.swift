@@ -171,11 +171,11 @@ public actor MediaStream {
         _ keys: some ContentKeySource,
         _ clock: any WallClock
     ) async throws -> MediaStream {
-        let objects = try await SourceScan.objects(of: source, length: information.length)
+        let (objects, end) = try await SourceScan.objects(of: source, length: information.length)
         guard number >= 1, number <= objects.count else {
             throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
         }
-        return try await open(objects[number - 1], of: source, keys: keys, clock: clock)
+        return try await open(objects[number - 1], of: source, keys: keys, clock: clock, end: end)
     }
 
     /// Reads the headers of a DCF.
@@ -186,7 +186,7 @@ public actor MediaStream {
     /// - Returns: its objects, at least one.
     /// - Throws: the errors of the source; `Malformed` with the fault and its offset.
     package static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {
-        try await SourceScan.objects(of: source, length: length)
+        try await SourceScan.objects(of: source, length: length).objects
     }
 
     /// Opens an object of a DCF, and requests its key.
@@ -196,13 +196,15 @@ public actor MediaStream {
     ///   - source: the file, which is open; closed with the stream, and not on failure.
     ///   - keys: the key source.
     ///   - clock: the clock by which the key expires.
+    ///   - end: bytes that were read last, which may contain the tags.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of ``open(_:as:keys:clock:)``.
     package static func open(
         _ object: DCFObject,
         of source: some MediaSource,
         keys: some ContentKeySource,
-        clock: any WallClock = SystemClock()
+        clock: any WallClock = SystemClock(),
+        end: PlacedPiece? = nil
     ) async throws -> MediaStream {
         var (grant, checked): (ContentKeyGrant?, CheckedPayload?)
         if object.payload.cipher != .none {
@@ -211,7 +213,7 @@ public actor MediaStream {
             try checkPictures(asked, object.contentType)
             grant = asked
             if let table = object.tags {
-                checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source)
+                checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source, end)
             }
         }
         return MediaStream(
@@ -355,7 +357,11 @@ private enum SourceScan {
     /// Size of one read in bytes: boxes are small and adjacent.
     private static let window: Int64 = 1 << 14
 
-    static func objects(of source: some MediaSource, length: Int64) async throws -> [DCFObject] {
+    /// The objects, and the bytes that were read last.
+    static func objects(
+        of source: some MediaSource,
+        length: Int64
+    ) async throws -> (objects: [DCFObject], end: PlacedPiece) {
         var scan = DCFScan(length: length)
         var start: Int64 = 0
         var held: [UInt8] = []
@@ -368,6 +374,6 @@ private enum SourceScan {
             guard held.count >= from + wanted.count else { throw Malformed("file ended early", at: Int(start) + held.count) }
             try scan.take(held.rawSpan.extracting(from..<from + wanted.count))
         }
-        return try scan.finish().objects
+        return (try scan.finish().objects, PlacedPiece(start: start, bytes: held))
     }
 }

@@ -143,9 +143,6 @@ public struct Encryption: Sendable, Hashable {
     /// Whether it was deflated (RFC 1951) before it was encrypted.
     public var isDeflated: Bool { compression == "deflate" }
 
-    /// Whether it only obscures a font (EPUB 3.3 §4.4).
-    package var isFontObfuscation: Bool { FontObfuscation.algorithms.contains(algorithm) }
-
     /// Whether it is encrypted by Readium LCP. One that names its cipher and no scheme counts: older tools wrote such.
     public var isLCP: Bool { scheme == Self.lcpScheme || scheme == nil && algorithm == Self.aes256CBC }
 

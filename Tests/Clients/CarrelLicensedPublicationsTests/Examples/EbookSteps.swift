@@ -5,6 +5,7 @@ import CarrelLicensedPublications
 import CarrelMedia
 import CarrelPlayer
 import CarrelPublication
+import CarrelRights
 import CarrelVault
 import CarrelWebReader
 

@@ -5,6 +5,7 @@ import CarrelLicensedPublications
 import CarrelMedia
 import CarrelPlayer
 import CarrelPublication
+import CarrelRights
 
 /// Opens a protected book, or says why it stays closed.
 func open(_ path: String, _ engine: PlayerEngine) async throws -> String {

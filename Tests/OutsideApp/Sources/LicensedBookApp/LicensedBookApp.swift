@@ -5,6 +5,7 @@ import CarrelLicensedPublications
 import CarrelMedia
 import CarrelPlayer
 import CarrelPublication
+import CarrelRights
 import CarrelVault
 
 /// Opens a book under a license of the player in a folder, and shows what the signatures of the product name.

@@ -66,3 +66,8 @@ struct FontObfuscation: Sendable {
         func close() { resource.close() }
     }
 }
+
+extension Encryption {
+    /// Whether it only obscures a font (EPUB 3.3 §4.4).
+    package var isFontObfuscation: Bool { FontObfuscation.algorithms.contains(algorithm) }
+}
