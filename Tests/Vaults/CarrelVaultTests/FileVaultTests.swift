@@ -170,10 +170,10 @@ struct `A vault in a file` {
         let directory = TemporaryDirectory()
         let first = VaultFolder(directory.path, kind: .file)
         let second = VaultFolder(directory.path, kind: .file, patience: .milliseconds(50))
-        _ = try first.locked { () throws(VaultError) in
-            #expect(throws: VaultError(.unavailable, "")) { try second.locked { () throws(VaultError) in } }
+        _ = try first.withLock { () throws(VaultError) in
+            #expect(throws: VaultError(.unavailable, "")) { try second.withLock { () throws(VaultError) in } }
         }
-        try second.locked { () throws(VaultError) in }
+        try second.withLock { () throws(VaultError) in }
     }
 
     @Test func `is not read through a link, nor by another kind of vault`() async throws {
