@@ -24,7 +24,7 @@ actor ServiceContact {
     /// The pause after a failed contact of a license that is refused until then.
     private static let attendedPause = Duration.seconds(5)
     /// How often the terms are read while there is nothing to do: another program may renew the license.
-    private static let readPause = Duration.seconds(60)
+    private static let readPause = Duration.seconds(5)
 
     init(_ engine: PlayerEngine, _ session: LicenseSession) {
         self.engine = engine

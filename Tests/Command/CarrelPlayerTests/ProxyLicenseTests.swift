@@ -134,8 +134,13 @@ import Testing
             environment: environment,
             directory: directory.path
         )
-        let line = Array(try await process.waitForLine(containing: "\"url\"").utf8)
-        let printed = try JSON.parse(line.rawSpan)
+        var found: JSON?
+        for _ in 0..<200 where found == nil {
+            try await Task.sleep(for: .milliseconds(100))
+            let bytes = Array(process.output.utf8)
+            found = try? JSON.parse(bytes.rawSpan)
+        }
+        let printed = try #require(found)
         #expect(printed["licenses"] == [.string(id)])
         let note = try await checkProcess(["curl", "-sf", try #require(printed["url"]?.string)])
         #expect(Array(note.utf8) == Fixtures.bytes(at: try Fixtures.path("media/src/note.txt")))
