@@ -28,7 +28,7 @@ public struct ContentKeyGrant: Sendable {
     public var maxPixels: Int?
     /// When it ends, which may change while the key is in use.
     public var end: ContentKeyEnd
-    /// Whether a caller passed the key in, so that nobody stated its terms.
+    /// Whether a caller passed the key in, so that no license states its terms.
     package var isGiven = false
     /// Whether a license has it, so that keys which the license lacks withhold their renditions.
     package var isLicensed = false
