@@ -28,7 +28,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         package var content: String?
         /// Whether the content leaves as plain bytes: a license that keeps the default output rule then refuses.
         package var needsOpenOutput = false
-        /// Obligations that the caller enforces, in addition to those of this target and those that the app declared.
+        /// Obligations that the caller enforces, in addition to the obligations that this target enforces and the app declared.
         package var enforced: Set<String> = []
         /// Whether the first key counts the use; otherwise `begin` does.
         package var countsWithFirstKey = true

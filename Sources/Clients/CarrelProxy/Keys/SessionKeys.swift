@@ -40,6 +40,9 @@ final class SessionKeys: SessionKeySource {
         keepsOutputControls = false
     }
 
+    /// Whether the source counts uses, as licenses are counted.
+    var isCounted: Bool { use != nil }
+
     /// Ends the use of the keys.
     func end() async { await use?.end() }
 

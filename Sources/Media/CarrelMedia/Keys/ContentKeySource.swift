@@ -30,7 +30,7 @@ public struct ContentKeyGrant: Sendable {
     public var end: ContentKeyEnd
     /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
     package var requiresTags = false
-    /// Whether a caller passed the key in, so that nobody stated its terms.
+    /// Whether a caller passed the key in, so that no license states its terms.
     package var isGiven = false
     /// Whether a license has it, so that keys which the license lacks withhold their renditions.
     package var isLicensed = false

@@ -11,6 +11,10 @@ public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
         self.sources = sources
     }
 
+    /// Returns the answer of the first source that knows a key.
+    ///
+    /// - Parameter name: the key as named by the file or the playlist.
+    /// - Returns: the key with its terms, or the reason for its absence.
     public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
         for source in sources {
             let answer = await source.key(name)
