@@ -24,7 +24,7 @@ let wholeServer: [Target.Dependency] = [
     "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelLicensing", "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
-    "CarrelServer",
+    "CarrelServer", "CarrelRestoring",
 ]
 
 /// The name of a target, by the folder in Sources or Tests that holds its own.
@@ -353,6 +353,8 @@ let serverTargets: [Target] = [
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
+    // a backup in place of the database
+    server("Restoring", over: "Home WebAPI Audit Accounts Authority Administration Server", "Bytes Files Store"),
 ]
 
 // what apps link: player, proxy, reader
@@ -503,25 +505,41 @@ let testTargets: [Target] = [
             "Accounts Administration Audio Audit Authority Bytes Catalog ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON Licensing Listening Orders Packager Postgres Rights Server SignOn Store Streaming Subscription Testing Threads Upstream Vault WebAPI Website Works"
         )
     ),
-    serverTests("Audit", "Entitlements Licensing Rights Tokens"),
-    serverTests("Accounts", "EditionDelivery Entitlements Listening PasswordHash Passwords Streaming"),
+    serverTests("Home", "Administration Postgres"),
+    serverTests("WebAPI", "PasswordHash Streaming"),
+    serverTests("Audit", "Entitlements Licensing PasswordHash Rights Tokens"),
+    serverTests("Throttling", "PasswordHash"),
+    serverTests("Passwords", "EditionDelivery Entitlements PasswordHash"),
+    serverTests("Accounts", "Entitlements Listening PasswordHash Passwords Streaming"),
+    serverTests("Catalog", "Ingest Packager Works"),
+    serverTests("Orders", "EditionDelivery Ingest Listening PasswordHash Streaming Website Works"),
+    serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
+    serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
+    serverTests("ContentKeys", "Licensing Rights Tokens"),
     serverTests(
         "Licensing",
-        "Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer Ingest JOSE Licensing MP4 Rights Streaming Tokens Works XML"
+        "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer Ingest JOSE Licensing MP4 Rights "
+            + "Streaming Tokens Works XML"
     ),
-    serverTests("Authority", "Authority JOSE Rights Vault"),
-    serverTests("Catalog", "Ingest Packager Works"),
-    serverTests("Orders", "EditionDelivery Ingest Listening Streaming Website Works"),
-    serverTests("Streaming", "Ingest Listening Streaming Works"),
     serverTests(
-        "Entitlements",
-        "Administration EditionDelivery EntitlementSources Entitlements HTTPServer Metrics Postgres Receipts Upstream Works XML"
+        "EntitlementSources",
+        "EditionDelivery EntitlementSources Entitlements HTTPServer Metrics PasswordHash Receipts Upstream Works"
     ),
-    serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics Streaming Works XML"),
+    serverTests("SignOn", "Entitlements SignOn Upstream"),
+    serverTests("Streaming", "Ingest Streaming Works"),
+    serverTests("Listening", "Listening PasswordHash Streaming"),
+    serverTests("EditionDelivery", "EditionDelivery Entitlements HTTPServer Ingest Metrics PasswordHash Streaming XML"),
+    serverTests("Feeds", "EditionDelivery Entitlements HTTPServer Ingest PasswordHash Streaming Works XML"),
+    serverTests(
+        "Administration",
+        "Administration EntitlementSources Entitlements HTTPServer Licensing Listening Metrics PasswordHash Rights Streaming Tokens"
+    ),
+    serverTests("Website", "Entitlements PasswordHash XML"),
     serverTests(
         "Server",
-        "Administration Authority EntitlementSources Entitlements Feeds HTTPServer Listening Metrics Postgres SignOn Streaming Upstream Website XML Licensing Rights Tokens"
+        "Administration Feeds HTTPServer Licensing Listening Metrics PasswordHash Postgres Restoring SignOn Streaming Website"
     ),
+    serverTests("Restoring", "Authority ContentKeys Entitlements Licensing PasswordHash Restoring"),
 
     tests(
         "Clients/CarrelProxyTests",

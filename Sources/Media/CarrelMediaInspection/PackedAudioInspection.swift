@@ -3,6 +3,7 @@
 import CarrelMedia
 import CarrelAudio
 import CarrelBytes
+import CarrelHLS
 import CarrelJSON
 import CarrelMP4
 
@@ -41,7 +42,7 @@ struct PackedAudioInspection {
             guard end <= reader.length else { throw Malformed("ID3 tag reaches past the end of the file", at: Int(clamping: at)) }
             if length <= tagLimit {
                 let bytes = try reader.readAll(at..<end)
-                timestamp = timestamp ?? Self.timestamp(bytes)
+                timestamp = timestamp ?? PackedAudio.timestamp(bytes.rawSpan)
                 let read = try? ID3.parse(bytes.rawSpan)
                 tags = tags ?? read
             }
@@ -69,13 +70,6 @@ struct PackedAudioInspection {
         protection.isClear = true
         facts["protection"] = protection.json
         return .object(facts)
-    }
-
-    /// The time of the first sample in 90 kHz ticks, as packed audio of HLS carries it (RFC 8216 §3.4).
-    private static func timestamp(_ tag: [UInt8]) -> UInt64? {
-        let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
-        guard let range = tag.prefix(4096).firstRange(of: owner), tag.count - range.upperBound >= 8 else { return nil }
-        return tag.rawSpan.u64(at: range.upperBound)
     }
 
     /// The first of three consecutive frames, or of the frames that fill the file.

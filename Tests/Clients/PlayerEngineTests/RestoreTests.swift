@@ -13,6 +13,7 @@ import CarrelLicensing
 import CarrelPlayer
 import CarrelPostgres
 import CarrelRights
+import CarrelRestoring
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore

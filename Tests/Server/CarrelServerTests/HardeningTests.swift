@@ -7,6 +7,7 @@ import CarrelHTTP
 import CarrelHome
 import CarrelJSON
 import CarrelOrders
+import CarrelRestoring
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore

@@ -5,6 +5,7 @@ import CarrelBytes
 import CarrelCommandLine
 import CarrelHome
 import CarrelJSON
+import CarrelRestoring
 import CarrelServer
 import CarrelStore
 import Glibc

@@ -144,10 +144,10 @@ struct DecryptCommand: Command {
             if !isVerified { console.warning("the media of a stream do not show its keys to be right, only some wrong ones") }
             report(length, copy.warnings, isVerified: isVerified, console)
         } catch {
-            await unfinished.settle()
+            await unfinished.finish()
             throw error
         }
-        await unfinished.settle()
+        await unfinished.finish()
     }
 
     private func report(_ length: Int64, _ warnings: [String], isVerified: Bool, _ console: Console) {

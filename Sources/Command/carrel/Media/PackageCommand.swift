@@ -191,10 +191,10 @@ struct PackageCommand: Command {
                 try await package(keys, unfinished, console)
             }
         } catch {
-            await unfinished.settle()
+            await unfinished.finish()
             throw error
         }
-        await unfinished.settle()
+        await unfinished.finish()
     }
 
     private func package(_ keys: PackagingKeys, _ unfinished: UnfinishedOutput, _ console: Console) async throws {

@@ -39,7 +39,7 @@ final class UnfinishedOutput: Sendable {
 
     /// Removes the folders that are left. After a signal, waits for the end of the process instead, so that errors caused by the removed folders
     /// are not reported. Called at the end of a command: another thread may still hold a ``ScratchFolder``.
-    func settle() async {
+    func finish() async {
         while state.withLock(\.isStopped) { try? await Task.sleep(for: .seconds(1)) }
         for folder in state.withLock(\.folders) { Self.remove(folder) }
     }

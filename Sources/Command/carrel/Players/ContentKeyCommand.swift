@@ -49,7 +49,7 @@ struct ContentKeyList: ListCommand {
     static let abstract = "List the ids of the keys in the key store; the keys are never shown."
 
     static let rows = "keys"
-    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "OWNER": "owner"]
+    static let columns: ListColumns = ["ID": "kid", "ADDED": "createdAt", "CONTENT": "content", "OWNER": "owner"]
 
     func list() async throws -> JSON { try await HomeClient(options).pages("/admin/v1/content-keys", Self.rows) }
 }

@@ -3,7 +3,7 @@
 import CarrelStore
 
 extension Schema {
-    /// What a content key was created for, and whether ClearKey may serve it.
+    /// The content that a key was created for, and whether ClearKey may serve the key.
     static let contentKeyUses = Migration(
         version: 34,
         name: "contents of content keys, and keys that ClearKey serves",

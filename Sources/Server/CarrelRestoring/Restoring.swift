@@ -4,6 +4,7 @@ package import CarrelAudit
 package import CarrelBytes
 import CarrelFiles
 package import CarrelHome
+package import CarrelServer
 import CarrelStore
 import Glibc
 

@@ -3,6 +3,7 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
+import CarrelContentKeys
 import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto
@@ -12,6 +13,7 @@ import CarrelHome
 import CarrelLicensing
 import CarrelOrders
 import CarrelPasswordHash
+import CarrelRestoring
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore
@@ -130,7 +132,7 @@ struct `A restored backup` {
     }
 
     @Test func `carries over every table of players and licenses, except for temporary tables and the numbers that it raises`() {
-        let tables = [AuthorityCapability.tables, LicensingCapability.tables].flatMap(\.keys)
+        let tables = [AuthorityCapability.tables, ContentKeysCapability.tables, LicensingCapability.tables].flatMap(\.keys)
         let carried = Set(CarrelService.carriedTables.map(\.table))
         #expect(Set(tables).subtracting(carried) == ["link_codes", "rights_numbers"])
     }

@@ -7,6 +7,7 @@ import CarrelAuthority
 package import CarrelBytes
 import CarrelFiles
 package import CarrelHome
+package import CarrelServer
 package import CarrelStore
 import CarrelWebAPI
 import Glibc

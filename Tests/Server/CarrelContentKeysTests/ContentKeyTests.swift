@@ -36,7 +36,7 @@ import Testing
         let second = try await list(test, "?limit=3&after=\(next)")
         let all = (first["keys"]?.array ?? []) + (second["keys"]?.array ?? [])
         #expect(all.compactMap { $0["kid"]?.string } == ids.map(\.hex) && second["next"] == nil)
-        #expect(all.allSatisfy { $0.object?.names.sorted() == ["createdAt", "kid", "owner"] })
+        #expect(all.allSatisfy { $0.object?.names.sorted() == ["clearKey", "content", "createdAt", "kid", "owner"] })
         #expect(!first.description.contains("5a5a"))
         for bad in ["?limit=0", "?limit=1001", "?after=x"] {
             #expect(try await test.send(.get, "\(Self.path)\(bad)", peer: Self.local).status == 400)
