@@ -43,7 +43,7 @@ package struct LicenseConditions: Sendable, Hashable {
     /// Whether there is no condition.
     package var isEmpty: Bool { self == Self() }
 
-    /// Whether a license must be kept by its device: a stream starts anew each time, and nothing would be counted.
+    /// Whether a license must be kept by its device: a stream is redeemed again for each use, so nothing would be counted.
     package var needsStore: Bool { storageSeconds != nil || playCount != nil }
 
     /// Checks every bound.
