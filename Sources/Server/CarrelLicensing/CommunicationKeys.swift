@@ -71,7 +71,7 @@ package final class CommunicationKeys: Sendable {
     /// The key of an id, and its system; nil for an unknown key.
     func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, signer: Signer)? {
         if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, .service) }
-        guard let found = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
+        guard let found = try await database.readBriefly({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
         return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(found.key)), .portal(found.owner))
     }
 
