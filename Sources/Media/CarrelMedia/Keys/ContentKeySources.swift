@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Combines several key sources: the first that knows a key grants, delays or refuses it.
+/// Combines several key sources: the first that knows a key grants, delays or refuses it. Each source is asked for all names of a key
+/// before the next is asked for any.
 public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
     private let sources: [any ContentKeySource]
 
@@ -17,6 +18,14 @@ public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
             guard case .unknown = answer else { return answer }
         }
         return .unknown
+    }
+
+    public func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        for source in sources {
+            let found = await source.key(anyOf: names)
+            guard case .unknown = found.answer else { return found }
+        }
+        return (.unknown, nil)
     }
 
     /// Starts a use of each source that counts its uses.
