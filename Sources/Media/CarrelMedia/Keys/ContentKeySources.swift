@@ -12,20 +12,23 @@ public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
         self.sources = sources
     }
 
-    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
-        for source in sources {
-            let answer = await source.key(name)
-            guard case .unknown = answer else { return answer }
-        }
-        return .unknown
-    }
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(anyOf: [name]).answer }
 
     public func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        var refusal: (answer: ContentKeyAnswer, name: ContentKeyName?)?
         for source in sources {
             let found = await source.key(anyOf: names)
-            guard case .unknown = found.answer else { return found }
+            switch found.answer {
+            case .granted, .pending: return found
+            case .refused(let reason):
+                // a token that gave no license leaves the key to the other sources
+                let failure = await (source as? any LicenseTokenReceiver)?.tokenFailure
+                guard failure == reason else { return found }
+                refusal = refusal ?? found
+            case .unknown: continue
+            }
         }
-        return (.unknown, nil)
+        return refusal ?? (.unknown, nil)
     }
 
     /// Starts a use of each source that counts its uses.
@@ -43,5 +46,22 @@ public struct ContentKeySources: CountedKeySource, LicenseTokenReceiver {
     /// - Parameter licenseToken: the token.
     public func receive(licenseToken: String) async {
         for source in sources { await (source as? any LicenseTokenReceiver)?.receive(licenseToken: licenseToken) }
+    }
+
+    /// Passes a license inside a file to each source that takes tokens.
+    ///
+    /// - Parameter text: a license or a token.
+    public func receive(licenseInFile text: String) async {
+        for source in sources { await (source as? any LicenseTokenReceiver)?.receive(licenseInFile: text) }
+    }
+
+    /// The first reason of a source why its last token gave no license.
+    public var tokenFailure: String? {
+        get async {
+            for source in sources {
+                if let failure = await (source as? any LicenseTokenReceiver)?.tokenFailure { return failure }
+            }
+            return nil
+        }
     }
 }
