@@ -44,7 +44,7 @@ package struct LicenseConditions: Sendable, Hashable {
     package var isEmpty: Bool { self == Self() }
 
     /// Whether a license must be kept by its device: a stream is redeemed again for each use, so nothing would be counted.
-    package var needsStore: Bool { storageSeconds != nil || playCount != nil }
+    package var needsStore: Bool { storageSeconds != nil || playCount != nil || copyCharacters != nil || printPages != nil }
 
     /// Checks every bound.
     ///

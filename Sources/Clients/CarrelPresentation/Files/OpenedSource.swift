@@ -76,7 +76,7 @@ package enum OpenedSource: Sendable {
         }
         for license in licenses.prefix(licenseLimit) {
             guard let text = String(validating: license, as: UTF8.self) else { continue }
-            await receiver.receive(licenseToken: text)
+            await receiver.receive(licenseInFile: text)
         }
     }
 
