@@ -133,6 +133,7 @@ struct ReaderRoutes {
     /// What may change while the page is open: whether the licenses last, and what they demand.
     ///
     /// - Parameter href: the resource on the screen; nil for none.
+    /// - Returns: the reasons of the ends, or null, and the conditions.
     private func state(ofResource href: String?) -> JSON {
         let link = href.flatMap { ResourcePath(href: $0) }.map { Link($0) }
         let covered = link.flatMap { publication.endReason(of: $0) } ?? publication.endReason
