@@ -388,7 +388,7 @@ let clientsTargets: [Target] = [
     ),
     library(
         "Clients/CarrelLicenseKeys",
-        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
+        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights Threads")
     ),
     library(
         "Clients/CarrelLicensedPublications",

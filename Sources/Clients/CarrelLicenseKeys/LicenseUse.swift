@@ -5,6 +5,7 @@ import CarrelCrypto
 package import CarrelMedia
 package import CarrelPlayer
 package import CarrelRights
+import CarrelThreads
 
 /// One license in use, from the first request for a key to its end.
 ///
@@ -25,7 +26,10 @@ package actor LicenseUse {
     package nonisolated let result: ActionResult
     /// The end of the license.
     package nonisolated let end = ContentKeyEnd()
+    /// The obligations that the caller enforces now: a renewal may change them.
+    package nonisolated var obligations: [Obligation] { current.withLock { $0 } }
 
+    private nonisolated let current: Locked<[Obligation]>
     private let engine: PlayerEngine
     private let session: LicenseSession
     private let contact: ServiceContact
@@ -49,6 +53,7 @@ package actor LicenseUse {
         keyIDs = session.keyIDs
         relaxesOutput = session.hasOpenOutput
         result = session.result
+        current = Locked(session.result.obligations)
         contact = ServiceContact(engine, session)
     }
 
@@ -201,6 +206,7 @@ package actor LicenseUse {
         case .success(let now):
             let until = if let end = now.until { await engine.deviceTime(of: end) } else { Instant?.none }
             guard !isStopped else { return }
+            if now.isGranted { current.withLock { $0 = now.obligations } }
             let reason = refusal ?? (now.isGranted ? stricter(now) : Self.words(now))
             set(end, reason, until)
             for (id, keyEnd) in ends {

@@ -148,7 +148,8 @@ public actor MediaStream {
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
+    ///   `media.output-control`, also if the license limits the size of pictures, unless tags prove that there are none, or the
+    ///   format of bytes that do not describe themselves says so; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
     ///   has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
@@ -215,7 +216,8 @@ public actor MediaStream {
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object, from: keys)
             try check(asked, clock)
-            try checkPictures(asked, object.contentType)
+            // only tags protect the content type in the headers from change
+            try checkPictures(asked, object.tags == nil ? nil : object.contentType)
             grant = asked
             if let table = object.tags {
                 checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source, end)
@@ -250,7 +252,8 @@ public actor MediaStream {
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
         try check(grant, clock)
-        try checkPictures(grant, format.contentType ?? information.contentType)
+        // what a server says of its file is no word of the license's issuer
+        try checkPictures(grant, format.contentType)
         var start: Int64 = 0
         var iv = format.iv
         if iv == nil {
@@ -289,6 +292,11 @@ public actor MediaStream {
     private static let typesWithoutPictures = ["audio/", "text/", "application/epub+zip", "application/pdf"]
 
     /// Refuses a content that may have pictures, if the license limits their size: it is not known here.
+    ///
+    /// - Parameters:
+    ///   - grant: the key with the limit.
+    ///   - contentType: the media type, if nobody but the issuer or the app can have written it.
+    /// - Throws: `outputControl`.
     private static func checkPictures(_ grant: ContentKeyGrant, _ contentType: String?) throws(MediaError) {
         let type = contentType?.lowercased() ?? ""
         guard !typesWithoutPictures.contains(where: { type.hasPrefix($0) }) else { return }
