@@ -48,8 +48,9 @@ package struct RelaySettings: Sendable {
             configuration: HTTPClientConfiguration(
                 addresses: UpstreamAddress.rule(networks, isOnThisMachine: isHere),
                 certificateAuthorities: certificateAuthorities,
-                maxConnectionsPerHost: concurrency,
-                maxConnections: concurrency
+                // one more: the certificate never waits for licenses
+                maxConnectionsPerHost: concurrency + 1,
+                maxConnections: concurrency + 1
             )
         )
     }
