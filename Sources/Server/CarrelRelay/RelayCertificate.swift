@@ -82,7 +82,7 @@ final class RelayCertificate: Sendable {
     /// Why the last fetch failed; nil if it succeeded.
     var failure: String? { state.withLock(\.failure)?.message }
 
-    private static let suspended = RelayError(.unavailable, "requests for the certificate are suspended for the moment: try again")
+    private static let suspended = RelayError(.unavailable, "requests for the certificate are suspended: try again")
 
     private func fetch(_ admission: CircuitBreaker.Admission) async -> Result<Fetched, RelayError> {
         let started = ContinuousClock.now

@@ -2,6 +2,7 @@
 
 package import CarrelHTTP
 import CarrelHTTPClient
+package import CarrelRights
 package import CarrelSubscription
 package import CarrelTokens
 import CarrelUpstream
@@ -40,6 +41,9 @@ package struct RelaySettings: Sendable {
         self.url = url
         self.key = key
     }
+
+    /// The id of its key, under which no message makes a grant here.
+    package var keyID: KeyID { key.id }
 
     /// A separate client, so that no other system waits for its connections.
     func client() -> HTTPClient {

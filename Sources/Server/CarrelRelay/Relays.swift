@@ -45,22 +45,22 @@ struct Relays: Sendable {
     ) async throws -> RelayAnswer {
         let (now, name) = (clock.now, relay.settings.name)
         let actor = AuditActor.unauthenticated(requestID)
-        let (message, text): (LicenseMessage, String)
+        let verified: (message: LicenseMessage, text: String)
         do {
-            (message, text) = try relay.verify(headers.values("X-AxDRM-Message"), from: address, at: now)
+            verified = try relay.verify(headers.values("X-AxDRM-Message"), from: address, at: now)
         } catch {
             try await audit.fold.recordRefused("relay.deny", of: name, by: actor, at: now, reason: error.code.identifier)
             throw error
         }
         // a log that cannot be written forwards nothing
-        let bytes = Array(text.utf8)
-        let id = String((message.id ?? Hex.encode(SHA256.hash(bytes.rawSpan).prefix(16))).prefix(128))
+        let bytes = Array(verified.text.utf8)
+        let id = String((verified.message.id ?? Hex.encode(SHA256.hash(bytes.rawSpan).prefix(16))).prefix(128))
         // repeats fold by message: no other message's entries are combined with them
         let account = "relay \(name) \(id)"
         try await audit.fold.record("relay.request", of: account, on: name, by: actor, at: now, reason: "\(id) \(body.count) B")
         let result: Result<RelayAnswer, RelayError>
         do throws(RelayError) {
-            result = .success(try await relay.forward(body, text, headers))
+            result = .success(try await relay.forward(body, verified.text, headers))
         } catch {
             result = .failure(error)
         }
