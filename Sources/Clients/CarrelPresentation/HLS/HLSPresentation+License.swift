@@ -43,8 +43,8 @@ extension HLSPresentation {
         var firsts: [MediaSegment] = []
         for segment in held.playlist.segments where !segment.isGap && firsts.count < Self.surveyLimit {
             guard firsts.last?.keys != segment.keys || firsts.last?.initialization != segment.initialization else { continue }
-            guard !firsts.contains(where: { $0.keys == segment.keys && $0.initialization == segment.initialization }) else { continue }
-            firsts.append(segment)
+            let isKnown = firsts.contains { $0.keys == segment.keys && $0.initialization == segment.initialization }
+            if !isKnown { firsts.append(segment) }
         }
         var names: [[ContentKeyName]] = []
         for segment in firsts {

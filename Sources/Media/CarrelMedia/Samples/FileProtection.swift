@@ -53,7 +53,9 @@ package struct FileProtection: Sendable {
             }
         }
         for track in file.tracks where withheld[track.id] == nil {
-            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track]) }
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+                try protection.keys.checkPictures([track])
+            }
         }
         // without a license, a missing key is an error
         if let first = withheld.values.first, !keys.hasLicense { throw first }
