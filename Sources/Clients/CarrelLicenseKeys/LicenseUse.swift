@@ -73,7 +73,7 @@ package actor LicenseUse {
     func start() async {
         await apply(.success(result))
         guard watch == nil, !isStopped else { return }
-        await contact.start()
+        await contact.start(renews: false)
         guard watch == nil, !isStopped else { return }
         watch = Task { [weak self] in
             while !Task.isCancelled {
@@ -92,6 +92,7 @@ package actor LicenseUse {
         try await contact.attend()
         try await session.begin()
         hasBegun = true
+        await contact.start(renews: true)
     }
 
     /// A key, while the license allows the use: it is evaluated for every request.

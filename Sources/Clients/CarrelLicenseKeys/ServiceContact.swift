@@ -14,7 +14,12 @@ actor ServiceContact {
     private nonisolated let engine: PlayerEngine
     private nonisolated let license: String
     private nonisolated let isStored: Bool
-    private var tasks: [Task<Void, Never>] = []
+    /// Follows the list of revocations.
+    private var listing: Task<Void, Never>?
+    /// Follows the terms of the license.
+    private var stepping: Task<Void, Never>?
+    /// Whether the license is renewed when its terms ask for that.
+    private var renews = false
     private var isStopped = false
     /// The last contact.
     private var last: ContinuousClock.Instant?
@@ -37,7 +42,10 @@ actor ServiceContact {
         isStored = session.isStored
     }
 
-    deinit { for task in tasks { task.cancel() } }
+    deinit {
+        listing?.cancel()
+        stepping?.cancel()
+    }
 
     /// Contacts the service, if the license demands contact and there was none in time.
     ///
@@ -104,34 +112,35 @@ actor ServiceContact {
         return nil
     }
 
-    /// Keeps the contact while the license is used.
-    func start() {
-        guard tasks.isEmpty, !isStopped else { return }
-        let (engine, isStored) = (engine, isStored)
-        if isStored {
-            tasks.append(
-                Task {
-                    while !Task.isCancelled {
-                        let pause = await engine.followRevocations()
-                        try? await Task.sleep(for: max(.seconds(1), pause))
-                    }
-                }
-            )
-        }
-        tasks.append(
-            Task { [weak self] in
+    /// Keeps the contact while the license is open.
+    ///
+    /// - Parameter renews: whether the license is renewed, too: after the use was counted, so that the renewal reports it.
+    func start(renews: Bool) {
+        guard !isStopped else { return }
+        let engine = engine
+        if isStored, listing == nil {
+            listing = Task {
                 while !Task.isCancelled {
-                    guard let pause = await self?.step() else { return }
-                    do { try await Task.sleep(for: pause) } catch { return }
+                    let pause = await engine.followRevocations()
+                    try? await Task.sleep(for: max(.seconds(1), pause))
                 }
             }
-        )
+        }
+        guard stepping == nil || renews && !self.renews else { return }
+        self.renews = renews
+        stepping?.cancel()
+        stepping = Task { [weak self] in
+            while !Task.isCancelled {
+                guard let pause = await self?.step() else { return }
+                do { try await Task.sleep(for: pause) } catch { return }
+            }
+        }
     }
 
     func stop() {
         isStopped = true
-        for task in tasks { task.cancel() }
-        tasks = []
+        listing?.cancel()
+        stepping?.cancel()
     }
 
     /// Does what is due.
@@ -152,7 +161,7 @@ actor ServiceContact {
             return .seconds(seconds)
         }
         // a stream is renewed by its own heartbeat
-        guard isStored, let renewAt = terms.renewAt else { return Self.readPause }
+        guard isStored, renews, let renewAt = terms.renewAt else { return Self.readPause }
         guard renewAt <= terms.now else { return min(Self.readPause, renewAt - terms.now) }
         do throws(PlayerError) {
             try await engine.contactService(of: license)

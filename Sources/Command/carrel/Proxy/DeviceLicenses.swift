@@ -83,6 +83,8 @@ actor DeviceLicenses: LicenseTokenReceiver {
         guard let opened = try? await opening?.value else { return }
         opening = nil
         await opened.keys.end()
+        // a token that was not used, too
+        await opened.engine.endStreams()
         await opened.engine.shutdown()
     }
 

@@ -11,6 +11,7 @@ package struct FileProtection: Sendable {
     package private(set) var whole: [UInt32: SampleProtection] = [:]
     /// The keys of all protected tracks.
     package private(set) var keys = ContentKeys()
+    private let movie: [MP4Track]
     /// The tracks that are protected.
     package private(set) var tracks: Set<UInt32> = []
     /// The tracks that the license of the others withholds, with the reasons.
@@ -26,6 +27,7 @@ package struct FileProtection: Sendable {
     /// - Throws: `unsupported` with the name of a protection that Carrel does not open, `missingKey`, `refusedKey`, `wrongKey`;
     ///   the errors of the reader, and `Malformed`.
     package init(_ file: MP4File, from source: some ContentKeySource, leavesOut: Bool = false) async throws {
+        movie = file.tracks
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         var common: [MP4Track] = []
         for track in file.tracks {
@@ -51,7 +53,8 @@ package struct FileProtection: Sendable {
             }
         }
         for track in file.tracks where withheld[track.id] == nil {
-            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track])
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+                try protection.keys.checkPictures([track])
             }
         }
         // without a license, a missing key is an error
@@ -75,12 +78,13 @@ package struct FileProtection: Sendable {
     /// - Parameters:
     ///   - ids: the key IDs, each with its track.
     ///   - source: the key source.
-    /// - Throws: `missingKey`, `refusedKey`.
+    /// - Throws: `missingKey`, `refusedKey`; `outputControl` if a license allows smaller pictures only.
     package mutating func resolve(
         _ ids: [(track: UInt32, id: KeyID)],
         from source: some ContentKeySource
     ) async throws(MediaError) {
         for (track, id) in ids { try await keys.resolve(id, track: track, from: source) }
+        try keys.checkPictures(movie.filter { withheld[$0.id] == nil })
     }
 
     private mutating func add(
