@@ -168,10 +168,10 @@ struct `A packager's request` {
             #expect(throws: CPIXError(.recipient)) { try KeyExchangeRequest(reading: text.rawSpan, as: dialect) }
         }
         let plain = CPIXSamples.document(keys, attributes: "id=\"c\" contentId=\"c\" version=\"2.3\"")
-        #expect(throws: Never.self) { try KeyExchangeRequest(reading: plain.rawSpan, as: dialect) }
+        _ = try KeyExchangeRequest(reading: plain.rawSpan, as: dialect)
     }
 
-    @Test func `may have 64 namespaces, and is refused with more in little time`() throws {
+    @Test func `may have 24 namespaces, and is refused with more in little time`() throws {
         func request(_ count: Int) -> [UInt8] {
             let elements = (0..<count).map { "<x xmlns=\"urn:\($0)\"/>" }.joined()
             return CPIXSamples.document(
@@ -180,13 +180,13 @@ struct `A packager's request` {
         }
         let most = request(CPIXLimits.request.namespaces - 1)
         let read = try KeyExchangeRequest(reading: most.rawSpan, as: .cpix)
-        #expect(try XMLElement.parse(read.response(Self.keys(read)).rawSpan).children.count == 64)
+        #expect(try XMLElement.parse(read.response(Self.keys(read)).rawSpan).children.count == CPIXLimits.request.namespaces)
         let many = request(CPIXLimits.request.namespaces)
         #expect(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: many.rawSpan, as: .cpix) }
         // 100,000 comparisons of 100,000 namespaces took a minute
         let large = request(100_000)
-        let time = try ContinuousClock().measure {
-            _ = try #require(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: large.rawSpan, as: .cpix) }
+        let time = ContinuousClock().measure {
+            _ = #expect(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: large.rawSpan, as: .cpix) }
         }
         #expect(time < .seconds(20))
     }
