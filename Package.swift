@@ -294,7 +294,7 @@ let serverTargets: [Target] = [
         "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
     ),
     // keys for packagers: CPIX, SPEKE
-    server("KeyExchange", over: "Home WebAPI Audit Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
+    server("KeyExchange", over: "Home WebAPI Audit Throttling Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
     // tokens, licenses
     server(
         "Licensing",
