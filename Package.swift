@@ -591,12 +591,12 @@ let testTargets: [Target] = [
     ),
     support(
         "Clients/CarrelPlayerTesting",
-        carrel("Bytes Crypto HTTP HTTPServer Player Rights Store Testing Threads Tokens Vault") + wholeServer
+        carrel("Bytes Crypto HTTP HTTPServer JOSE JSON Player Rights Store Testing Threads Tokens Vault") + wholeServer
     ),
     tests(
         "Clients/PlayerEngineTests",
         carrel(
-            "Bytes Crypto HTTP HTTPClient HTTPServer JOSE JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights PlayerTesting Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
+            "Bytes Crypto HTTP HTTPClient HTTPServer JSON LicenseKeys MP4 Media MediaPackaging MediaSource Player PlayerRights PlayerTesting Postgres Proxy Rights ServerTesting Store Testing Threads Tokens Vault"
         )
             + wholeServer
     ),

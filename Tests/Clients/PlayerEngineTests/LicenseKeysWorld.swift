@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelAuthority
 import CarrelBytes
 import CarrelCrypto
-import CarrelJOSE
 import CarrelJSON
 import CarrelLicenseKeys
 import CarrelMedia
 import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelRights
-import CarrelServer
 import CarrelTesting
 import CarrelTokens
 import Testing
@@ -61,37 +58,6 @@ struct LicensedNote {
     func reissue(_ change: (inout JSONObject) -> Void) async throws {
         let data = try #require(try await engine.licenses().license(license)?.data)
         try await engine.addLicense(try await world.reissued(data, change))
-    }
-}
-
-extension PlayerWorld {
-    /// A license with changed terms and the next number.
-    func reissued(_ data: String, _ change: (inout JSONObject) -> Void) async throws -> String {
-        let payload = try #require(data.split(separator: ".").dropFirst().first.flatMap { Base64URL.decode($0) })
-        var object = try #require(try JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12)).object)
-        object["sequence"] = .integer((object["sequence"]?.int ?? 0) + 1)
-        change(&object)
-        return TypedJWS.sign(
-            JSON.object(object).write(),
-            as: RightsMessage.license,
-            with: try await service.authority.keys().license
-        )
-    }
-}
-
-extension JSONObject {
-    /// Changes a member of `terms`.
-    mutating func setTerm(_ name: String, _ value: JSON) {
-        var terms = self["terms"]?.object ?? [:]
-        terms[name] = value
-        self["terms"] = .object(terms)
-    }
-
-    mutating func add(_ obligation: Obligation.Kind, _ parameters: JSONObject) {
-        let all = self["obligations"]?.array ?? []
-        self["obligations"] = .array(
-            all + [["type": .string(obligation.rawValue), "parameters": .object(parameters), "critical": true]]
-        )
     }
 }
 
