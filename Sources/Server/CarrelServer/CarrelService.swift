@@ -325,6 +325,7 @@ extension CarrelService.Settings {
         made.publicURL = stream.publicURL
         made.rightsListener = rightsListener
         made.licenses = licenses
+        made.relayKeys = Set(relays.map(\.keyID))
         made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made
     }

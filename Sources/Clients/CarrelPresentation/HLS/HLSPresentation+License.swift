@@ -41,9 +41,10 @@ extension HLSPresentation {
         var named: [ContentKeyName] = []
         if let key {
             if let content = key.contentID { named.append(.content(content)) }
-            // a `data:` address is the key itself
-            if key.uri.lowercased().hasPrefix("data:") { return [] }
-            named.append(.address(key.uri))
+            // a `data:` address is the key itself, or data of a key system
+            let isData = key.uri.lowercased().hasPrefix("data:")
+            if isData, key.keyFormat == nil || key.keyFormat?.lowercased() == "identity" { return [] }
+            if !isData { named.append(.address(key.uri)) }
         }
         let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
         guard isSampled, let bytes = try? await initialization(segment, held, use) else { return named.isEmpty ? [] : [named] }
