@@ -34,8 +34,11 @@ struct ReadingConditions: Sendable {
         forbidsExport = !all(.noExport).isEmpty
     }
 
+    /// Whether copies and prints are not limited.
+    var limitsNothing: Bool { copyLimit == nil && printLimit == nil }
+
     /// Whether nothing is limited, shown or forbidden.
-    var isUnconditional: Bool { copyLimit == nil && printLimit == nil && watermark == nil && !forbidsExport }
+    var isUnconditional: Bool { limitsNothing && watermark == nil && !forbidsExport }
 }
 
 /// The rights of the licenses of a publication while they last. A use counts under each license that limits it.
@@ -59,7 +62,7 @@ struct LicenseRights: UserRights {
         }
     }
 
-    var isUnlimited: Bool { metered.allSatisfy(\.isUnlimited) }
+    var isUnlimited: Bool { access.conditions.limitsNothing }
 
     func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
         guard lasts else { return 0 }

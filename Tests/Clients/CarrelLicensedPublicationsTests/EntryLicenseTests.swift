@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelCrypto
+import CarrelJSON
 import CarrelLicensedPublications
 import CarrelPlayer
 import CarrelPlayerTesting
@@ -144,7 +145,7 @@ struct `The cover of an EPUB with protected entries` {
         let book = try await BookWorld()
         let license = try await book.license()
         let publication = try await book.open(try EntryBook.write([entry], book))
-        #expect(publication.links(withRelation: "cover").map(\.href) == [entry.name])
+        #expect(publication.links(withRelation: "cover").contains { $0.href == entry.name })
         let cover = try await publication.cover()
         #expect(cover?.bytes == (isShown ? EntryBook.picture : nil))
         let served = await failure { _ = try await publication.get(Cover.href).read(upTo: 1 << 20) }

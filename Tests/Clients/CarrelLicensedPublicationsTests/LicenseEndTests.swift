@@ -11,7 +11,7 @@ import Testing
 struct `The end of a license` {
     /// Every public call that returns bytes of a publication, or takes words out of it, under a license that was removed before.
     ///
-    /// - `Publication`: `get(_:)` twice, `cover()`, `search`, text; `Resource`: its reads; `ResourceSource`; `UserRights`.
+    /// - `Publication`: `get(_:)`, `cover()`, `search(_:)`, `content(from:)`; `Resource`: its reads; `ResourceSource`; `UserRights`.
     private static let calls: [(name: String, call: @Sendable (Publication, any Resource) async throws -> Bool)] = [
         ("Resource.read(_:)", { _, resource in try await !resource.read(0..<10).isEmpty }),
         (
@@ -34,15 +34,45 @@ struct `The end of a license` {
         ("Resource.length()", { _, resource in try await resource.length() > 0 }),
         ("Publication.get(_: Link)", { book, _ in try await !book.get(book.readingOrder[0]).read(0..<10).isEmpty }),
         ("Publication.get(_: String)", { book, _ in try await !book.get(book.readingOrder[1].href).read(0..<10).isEmpty }),
+        ("Publication.get(_:) of the cover", { book, _ in try await !book.get(Cover.href).read(0..<8).isEmpty }),
+        ("Publication.cover()", { book, _ in try await book.cover() != nil }),
+        (
+            "Publication.search(_:)",
+            { book, _ in
+                for try await _ in book.search("words") { return true }
+                return false
+            }
+        ),
+        (
+            "Publication.content(from:)",
+            { book, _ in
+                for try await _ in book.content() { return true }
+                return false
+            }
+        ),
         ("ResourceSource.read(_:)", { _, resource in try await !ResourceSource(resource).read(0..<10).isEmpty }),
         ("UserRights.copy(_:requestID:)", { book, _ in await book.rights.copy("word", requestID: nil) }),
         ("UserRights.print(pageCount:requestID:)", { book, _ in await book.rights.print(pageCount: 1, requestID: nil) }),
         ("Publication.allowsExport()", { book, _ in await book.allowsExport() }),
+        ("Publication.allowsExport(of:)", { book, resource in await book.allowsExport(of: resource.link) }),
     ]
+
+    /// A book with two chapters and a cover, in a DCF.
+    private func bookWithCover(_ book: BookWorld) throws -> String {
+        let chapter = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><body><p>Words.</p><p>More words.</p></body></html>"
+        let clear = try EntryBook.write(
+            [
+                EntryBook.Entry(name: "two.xhtml", bytes: Array(chapter.utf8)),
+                EntryBook.Entry(name: "a.png", type: "image/png", bytes: EntryBook.picture, isPage: false, isCover: true),
+            ],
+            book
+        )
+        return book.write("book.dcf", try BookWorld.dcf(try #require(Fixtures.bytes(at: clear))))
+    }
 
     @Test func `stops every call that returns content within two seconds`() async throws {
         let book = try await BookWorld()
-        let path = book.write("book.dcf", try BookWorld.dcf(try await BookWorld.epub()))
+        let path = try bookWithCover(book)
         let license = try await book.license()
         let publication = try await book.open(path)
         let resource = publication.get(publication.readingOrder[0])
@@ -62,10 +92,34 @@ struct `The end of a license` {
         publication.close()
     }
 
+    @Test func `ends searches, readings and covers that began before`() async throws {
+        let book = try await BookWorld()
+        let path = try bookWithCover(book)
+        let license = try await book.license()
+        let publication = try await book.open(path)
+        var hits = publication.search("words").makeAsyncIterator()
+        var pieces = publication.content().makeAsyncIterator()
+        let cover = publication.get(Cover.href)
+        // one hit and one piece of the second chapter are left
+        for number in 1...2 {
+            let (hit, piece) = (try await hits.next(), try await pieces.next())
+            #expect(hit != nil && piece != nil, "\(number)")
+        }
+        #expect(try await cover.read(upTo: 1 << 20) == EntryBook.picture)
+        try await book.engine.licenses().remove(license)
+        #expect(try await withinTwoSeconds { publication.endReason != nil })
+        let ends = [
+            await failure { _ = try await hits.next() }, await failure { _ = try await pieces.next() },
+            await failure { _ = try await cover.read(upTo: 1 << 20) }, await failure { _ = try await publication.cover() },
+        ]
+        #expect(ends.map { $0?.code } == [.forbidden, .forbidden, .forbidden, .forbidden])
+        publication.close()
+    }
+
     /// The public functions of the product that return no content.
     private static let others: Set<String> = [
         // the asset's resources are of the calls above; a size and a type
-        "open", "allowsExport", "close",
+        "open", "allowsExport", "close", "endReason",
     ]
 
     @Test func `is tested for every public function of the product`() async throws {

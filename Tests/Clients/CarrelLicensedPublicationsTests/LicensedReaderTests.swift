@@ -4,6 +4,7 @@ import CarrelJSON
 import CarrelPlayer
 import CarrelPublication
 import CarrelReader
+import CarrelRights
 import CarrelTesting
 import CarrelTokens
 import CarrelWebReader
@@ -53,6 +54,32 @@ struct LicensedReaderTests {
             #expect(try await browser.has("#stage iframe") == false)
             #expect(try await browser.has("#stage .sheet") == false)
             #expect(try await browser.script("return document.querySelector('.reader-main').inert").bool == true)
+        }
+    }
+
+    @Test func `is covered by the entry, if the license of the entry on the screen ends`() async throws {
+        let book = try await BookWorld()
+        let entries = ["b", "c"].map { EntryBook.Entry(name: "\($0).xhtml", content: "cid:\($0)") }
+        let path = try EntryBook.write(entries, book)
+        let license = try await book.license(content: "cid:b", kid: KeyID(label: "b"))
+        try await book.license(content: "cid:c", kid: KeyID(label: "c"))
+        try await show(try await book.open(path)) { browser in
+            func turn(to name: String) async throws {
+                let isShown = "(document.querySelector('#stage iframe')?.src ?? '').endsWith('\(name)')"
+                try await browser.wait(until: "\(isShown) || (document.getElementById('later').click(), false)")
+                try await browser.wait(until: "document.documentElement.dataset.state === 'ready'")
+            }
+            try await turn(to: "b.xhtml")
+            try await book.engine.licenses().remove(license)
+            let cover = "document.querySelector('#stage .part-cover p')?.textContent === 'The license was removed.'"
+            try await browser.wait(until: cover, timeout: .seconds(4))
+            #expect(try await browser.has("#stage iframe") == false)
+            #expect(try await browser.script("return document.querySelector('.reader-main').inert").bool == false)
+            #expect(try await browser.script("return \(Self.isCovered)").bool == false)
+            // the reader turns to what can be read
+            try await turn(to: "c.xhtml")
+            try await browser.wait(until: "!document.querySelector('#stage .part-cover')", timeout: .seconds(4))
+            #expect(try await browser.has("#stage iframe"))
         }
     }
 
