@@ -60,6 +60,50 @@ import Testing
         }
     }
 
+    @Test func `stops a stream that alone keeps its source of keys`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        let stream = try await note.stream(LicenseKeys(note.engine))
+        try await Task.sleep(for: .seconds(1))
+        #expect(try await stream.read(0..<16).count == 16)
+        _ = try await world.service.licenses.revoke(note.license, by: .operator)
+        try await note.engine.updateSecurityData()
+        try await Task.sleep(for: .seconds(2))
+        let error = await #expect(throws: MediaError.self) { try await stream.read(16..<32) }
+        #expect(error?.code == .refusedKey && error?.message.contains("revoked") == true)
+        await stream.close()
+    }
+
+    @Test func `gives way to a newer license of the same content`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        try await note.reissue { $0.setTerm("exp", (world.clock.now.wholeSecond + .seconds(100)).seconds) }
+        let keys = LicenseKeys(note.engine)
+        guard case .granted(let first) = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("no key") }
+        world.wait(.seconds(200))
+        guard case .refused = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("a key after the end") }
+        let newer = try await note.engine.process(
+            try await world.action { rules in
+                rules.contents = [.init(contentID: LicensedNote.content, keyID: KeyID(label: "note"), key: LicensedNote.key)]
+                rules.outputControlOverride = .init(imageConstraintLevel: 0)
+            }
+        ).license
+        guard case .granted(let second) = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("no newer key") }
+        #expect(second.end.refusal == nil && first.end.refusal != nil)
+        #expect(await keys.licenses == [newer])
+        #expect(try await note.engine.licenses().license(newer)?.plays == 1)
+    }
+
+    @Test func `is renewed by two uses at a time`() async throws {
+        let note = try await LicensedNote(try await PlayerWorld())
+        let (engine, license) = (note.engine, note.license)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { try await engine.contactService(of: license) } }
+            try await group.waitForAll()
+        }
+        #expect(try await engine.contactTerms(of: license)?.sequence ?? 0 > 1)
+    }
+
     @Test func `stops a decrypter of segments`() async throws {
         let world = try await PlayerWorld()
         let note = try await LicensedNote(world)
