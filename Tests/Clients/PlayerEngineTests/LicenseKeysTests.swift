@@ -85,13 +85,14 @@ struct `Stored licenses as keys` {
     @Test func `are counted for what is read, and one that is denied stops no other`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
-        var licenses: [String: String] = [:]
+        var made: [String: String] = [:]
         for name in ["one", "two", "three"] {
             let token = try await world.action { rules in
                 rules.contents = [.init(contentID: "cid:\(name)", keyID: KeyID(label: name), key: PlayerWorld.key)]
             }
-            licenses[name] = try await engine.process(token).license
+            made[name] = try await engine.process(token).license
         }
+        let licenses = made
         var settings = LicenseKeys.Settings()
         settings.countsWithFirstKey = false
         let keys = LicenseKeys(engine, settings)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelCrypto
-import CarrelDASH
 import CarrelHLS
 import CarrelMedia
 import CarrelTesting
@@ -35,7 +33,7 @@ struct `A license that limits the size of pictures` {
     }
 
     @Test func `measures whole fragments by their initialization section`() async throws {
-        // an ISMA movie without protection, with pictures that are larger than the license allows
+        // its pictures are larger than the license allows
         let movie = try Fixtures.bytes("media/src/av-h264-aac.mp4")
         let line = EncryptionKey(uri: "https://keys.example/1")
         let code = try await Self.code {
@@ -45,8 +43,7 @@ struct `A license that limits the size of pictures` {
     }
 
     @Test func `refuses encrypted samples of transport streams`() async throws {
-        var line = EncryptionKey(uri: "https://keys.example/1")
-        line.method = .sampleAES
+        let line = EncryptionKey(method: .sampleAES, uri: "https://keys.example/1")
         let packet = [0x47, 0x1f, 0xff, 0x10] + [UInt8](repeating: 0xff, count: 184)
         for (pixels, isAllowed) in Self.sizes {
             let code = try await Self.code {
