@@ -3,6 +3,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 @testable import CarrelLicenseKeys
@@ -171,6 +172,26 @@ import Testing
             throw TestFailure("refused with contact")
         }
         #expect(try await note.plays() == 2)
+    }
+
+    @Test func `is refused ten seconds after its service stalls, if it must be attended`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        try await note.reissue { $0.add(.attended, ["seconds": 1]) }
+        await world.server.shutdown(grace: .seconds(1))
+        var router = Router()
+        router.on(.post, "{path...}", acceptsForms: true, acceptsOtherOrigins: true) { _, _ in
+            try await Task.sleep(for: .seconds(20))
+            return HTTPResponse(headers: ["Content-Type": "text/plain"], body: .bytes([]))
+        }
+        try world.answer(router)
+        let start = ContinuousClock.now
+        let answer = await LicenseKeys(note.engine).key(.content(LicensedNote.content))
+        guard case .refused(let reason) = answer else { throw TestFailure("granted without contact") }
+        #expect(reason.contains("10 s"), "\(reason)")
+        #expect(ContinuousClock.now - start < .seconds(15))
+        #expect(try await note.plays() == 0)
+        await world.server.shutdown(grace: .seconds(1))
     }
 
     @Test func `asks for the list of revocations with its entity tag`() async throws {
