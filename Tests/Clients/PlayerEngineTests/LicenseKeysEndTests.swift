@@ -3,6 +3,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 @testable import CarrelLicenseKeys
@@ -60,6 +61,50 @@ import Testing
             guard cause == .removed || cause == .pictures else { throw TestFailure("the key is still granted") }
             return
         }
+    }
+
+    @Test func `stops a stream that alone keeps its source of keys`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        let stream = try await note.stream(LicenseKeys(note.engine))
+        try await Task.sleep(for: .seconds(1))
+        #expect(try await stream.read(0..<16).count == 16)
+        _ = try await world.service.licenses.revoke(note.license, by: .operator)
+        try await note.engine.updateSecurityData()
+        try await Task.sleep(for: .seconds(2))
+        let error = await #expect(throws: MediaError.self) { try await stream.read(16..<32) }
+        #expect(error?.code == .refusedKey && error?.message.contains("revoked") == true)
+        await stream.close()
+    }
+
+    @Test func `gives way to a newer license of the same content`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        try await note.reissue { $0.setTerm("exp", (world.clock.now.wholeSecond + .seconds(100)).seconds) }
+        let keys = LicenseKeys(note.engine)
+        guard case .granted(let first) = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("no key") }
+        world.wait(.seconds(200))
+        guard case .refused = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("a key after the end") }
+        let newer = try await note.engine.process(
+            try await world.action { rules in
+                rules.contents = [.init(contentID: LicensedNote.content, keyID: KeyID(label: "note"), key: LicensedNote.key)]
+                rules.outputControlOverride = .init(imageConstraintLevel: 0)
+            }
+        ).license
+        guard case .granted(let second) = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("no newer key") }
+        #expect(second.end.refusal == nil && first.end.refusal != nil)
+        #expect(await keys.licenses == [newer])
+        #expect(try await note.engine.licenses().license(newer)?.plays == 1)
+    }
+
+    @Test func `is renewed by two uses at a time`() async throws {
+        let note = try await LicensedNote(try await PlayerWorld())
+        let (engine, license) = (note.engine, note.license)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { try await engine.contactService(of: license) } }
+            try await group.waitForAll()
+        }
+        #expect(try await engine.contactTerms(of: license)?.sequence ?? 0 > 1)
     }
 
     @Test func `stops a decrypter of segments`() async throws {
@@ -147,6 +192,26 @@ import Testing
         try world.answer()
         try await waitUntil { end.refusal == nil }
         #expect(try await attendedStream.read(16..<32).count == 16)
+    }
+
+    @Test func `is refused ten seconds after its service stalls, if it must be attended`() async throws {
+        let world = try await PlayerWorld()
+        let note = try await LicensedNote(world)
+        try await note.reissue { $0.add(.attended, ["seconds": 1]) }
+        await world.server.shutdown(grace: .seconds(1))
+        var router = Router()
+        router.on(.post, "{path...}", acceptsForms: true, acceptsOtherOrigins: true) { _, _ in
+            try await Task.sleep(for: .seconds(20))
+            return HTTPResponse(headers: ["Content-Type": "text/plain"], body: .bytes([]))
+        }
+        try world.answer(router)
+        let start = ContinuousClock.now
+        let answer = await LicenseKeys(note.engine).key(.content(LicensedNote.content))
+        guard case .refused(let reason) = answer else { throw TestFailure("granted without contact") }
+        #expect(reason.contains("10 s"), "\(reason)")
+        #expect(ContinuousClock.now - start < .seconds(15))
+        #expect(try await note.plays() == 0)
+        await world.server.shutdown(grace: .seconds(1))
     }
 
     @Test func `asks for the list of revocations with its entity tag`() async throws {

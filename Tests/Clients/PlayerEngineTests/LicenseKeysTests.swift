@@ -86,6 +86,63 @@ struct `Stored licenses as keys` {
         #expect(try await note.plays() == 1)
     }
 
+    @Test func `are counted for what is read, and one that is denied stops no other`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        var made: [String: String] = [:]
+        for name in ["one", "two", "three"] {
+            let token = try await world.action { rules in
+                rules.contents = [.init(contentID: "cid:\(name)", keyID: KeyID(label: name), key: PlayerWorld.key)]
+            }
+            made[name] = try await engine.process(token).license
+        }
+        let licenses = made
+        var settings = LicenseKeys.Settings()
+        settings.countsWithFirstKey = false
+        let keys = LicenseKeys(engine, settings)
+        for name in ["one", "two", "three"] { #expect(try await keys.license(of: "cid:\(name)") != nil) }
+        func plays(_ name: String) async throws -> Int? {
+            try await engine.licenses().license(try #require(licenses[name]))?.plays
+        }
+        #expect(try await keys.begin(anyOf: [.content("cid:none"), .content("cid:two")]))
+        #expect(try await !keys.begin(anyOf: [.content("cid:none")]))
+        #expect(try await plays("one") == 0)
+        #expect(try await plays("two") == 1)
+        try await engine.removeLicense(try #require(licenses["one"]))
+        try await keys.begin()
+        #expect(try await plays("two") == 1)
+        #expect(try await plays("three") == 1)
+        await keys.end()
+    }
+
+    @Test func `are requested from other sources after a token failed`() async throws {
+        let world = try await PlayerWorld()
+        let keys = LicenseKeys(try await world.player())
+        await keys.receive(licenseToken: try await world.action { $0.expiresAt = world.clock.now - .seconds(1) })
+        let reason = try #require(Self.reason(await keys.key(.content("cid:film"))))
+        #expect(await keys.tokenFailure == reason)
+        var given = GivenKeys()
+        given.add(Array(0..<16), for: .content("cid:film"))
+        let chain = ContentKeySources([keys, given])
+        #expect(Self.granted(await chain.key(.content("cid:film")))?.isGiven == true)
+        #expect(Self.reason(await chain.key(.content("cid:other"))) == reason)
+        #expect(await chain.tokenFailure == reason)
+    }
+
+    @Test func `in files are redeemed at the device's own service alone`() async throws {
+        let world = try await PlayerWorld()
+        let keys = LicenseKeys(try await world.player())
+        let action = try await world.action()
+        await keys.receive(licenseInFile: action.replacing(world.url, with: "https://other.example"))
+        #expect(await keys.tokenFailure?.contains("another server") == true)
+        await keys.receive(licenseInFile: "ms3://other.example/rights/?b=AAwAAwAA#https%3A%2F%2Fcdn.example%2Ffilm.mpd")
+        #expect(await keys.tokenFailure?.contains("another server") == true)
+        #expect(Self.granted(await keys.key(.content("cid:film"))) == nil)
+        await keys.receive(licenseInFile: action)
+        #expect(await keys.tokenFailure == nil)
+        #expect(Self.granted(await keys.key(.content("cid:film"))) != nil)
+    }
+
     @Test func `are refused with the reason`() async throws {
         let note = try await LicensedNote(try await PlayerWorld())
         try await note.reissue { $0.setTerm("plays", 1) }

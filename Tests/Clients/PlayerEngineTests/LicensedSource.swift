@@ -89,6 +89,9 @@ struct LicensedSource: CustomStringConvertible, Sendable {
         ),
     ]
 
+    /// The plays that one session counts under the licenses of `keys`: the transport streams that are made have one key.
+    var plays: [Int] { transport == nil ? [1, 1] : [1, 0] }
+
     /// The path of the source; a package is made in a folder.
     func path(in folder: TemporaryDirectory) async throws -> String {
         guard isPackage else { return try Fixtures.path(name) }

@@ -83,6 +83,27 @@ import Testing
         await site.stop()
     }
 
+    @Test func `leave the vault closed if a key for everything is given`() async throws {
+        let site = try await AdminSite()
+        let (book, _) = try await prepare(site)
+        let home = directory.file("reader")
+        let player = try await carrel("device", "personalize", "--server", site.url, "--vault", "file", "--home", home)
+        #expect(player.status.isSuccess, "\(player.errorText)")
+        func proxy(_ more: String...) async throws -> ProcessResult {
+            // no passphrase, and no terminal
+            try await runProcess(
+                [DemoServer.program, "proxy", book, "--home", home] + more,
+                environment: ["PATH": "/usr/bin:/bin"],
+                timeout: .seconds(30)
+            )
+        }
+        let given = try await proxy("--key", "*:\(Self.key)")
+        #expect(given.status == .exited(0) && given.text.hasPrefix("http://127.0.0.1:"), "\(given.errorText)")
+        let locked = try await proxy()
+        #expect(!locked.status.isSuccess && locked.errorText.contains("the vault needs a passphrase"), "\(locked.errorText)")
+        await site.stop()
+    }
+
     @Test func `never write a byte without its count, whenever they are killed`() async throws {
         let site = try await AdminSite()
         let (book, token) = try await prepare(site)

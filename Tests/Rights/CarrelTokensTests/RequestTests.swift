@@ -155,7 +155,7 @@ struct `A request for a token` {
         (expected.isMetered, expected.attendedSeconds, expected.copyCharacters) = (true, 60, 0)
         (expected.printPages, expected.forbidsExport, expected.watermark) = (10, true, "Alice")
         #expect(rules.conditions == expected && rules.deviceThumbprint == device)
-        for name in ["storage", "plays"] {
+        for name in ["storage", "plays", "copy", "print"] {
             #expect(Self.reason(Self.ms3.merging([name: "3"]) { $1 }) == .value, "nothing counts a stream")
         }
         #expect(try Self.request(Self.ms3.merging(["watermark": "x"]) { $1 }).rules.conditions.watermark == "x")

@@ -61,9 +61,9 @@ extension PlayerEngine {
         do throws(PlayerError) {
             try await renew(id)
         } catch {
-            // another use or process may have renewed it meanwhile: the answer for this one is then older than the stored license
+            // Another use or process has renewed it meanwhile, so that the answer for this one is older than the stored license. The
+            // service was reached all the same, and the plays are reported by the next renewal.
             guard error.code == .rejected, let now = try await sequence(of: id), now > before ?? 0 else { throw error }
-            try await renew(id)
         }
     }
 
