@@ -388,7 +388,7 @@ let clientsTargets: [Target] = [
     ),
     library(
         "Clients/CarrelLicenseKeys",
-        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights")
+        carrel("Bytes Crypto HTTP HTTPClient Media Player Rights Threads")
     ),
     library(
         "Clients/CarrelLicensedPublications",
@@ -544,7 +544,7 @@ let testTargets: [Target] = [
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
     serverTests("ContentKeys", "ContentKeys Licensing Rights Tokens"),
-    serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
+    serverTests("KeyExchange", "CPIX ContentKeys Restoring Rights Streaming"),
     serverTests(
         "Licensing",
         "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"

@@ -15,10 +15,15 @@ actor ServiceContact {
     private nonisolated let license: String
     private nonisolated let isStored: Bool
     private var tasks: [Task<Void, Never>] = []
+    private var isStopped = false
     /// The last contact.
     private var last: ContinuousClock.Instant?
     private var attending: Task<Void, any Error>?
+    /// The number of the license that the service has ended; nil unless that is the reason of `refusal`.
+    private var endedSequence: Int?
 
+    /// How long an answer of the service is awaited, until a license that must be attended is refused.
+    private static let patience = Duration.seconds(10)
     /// The pause after a failed renewal.
     private static let retryPause = Duration.seconds(30)
     /// The pause after a failed contact of a license that is refused until then.
@@ -36,34 +41,72 @@ actor ServiceContact {
 
     /// Contacts the service, if the license demands contact and there was none in time.
     ///
-    /// - Throws: `player.denied` if the service did not answer.
+    /// - Throws: `player.denied` if the service did not answer within ten seconds.
     func attend() async throws(PlayerError) {
         guard let seconds = try await engine.contactTerms(of: license)?.attendedSeconds else { return }
         if let last, ContinuousClock.now - last < .seconds(seconds) { return }
-        let task: Task<Void, any Error>
-        if let attending {
-            task = attending
-        } else {
-            let (engine, license) = (engine, license)
-            task = Task { try await engine.contactService(of: license) }
-            attending = task
+        let failure: PlayerError?
+        switch await Self.outcome(of: contact(), within: Self.patience) {
+        case .success?: return
+        case .failure(let error)?: failure = error as? PlayerError
+        case nil: failure = PlayerError(.network, "it has not answered for \(Self.patience.components.seconds) s")
         }
-        defer { if attending == task { attending = nil } }
-        do {
-            try await task.value
-            last = .now
-            refusal = nil
-        } catch {
-            let error = error as? PlayerError
-            let reason = "the license is used with contact to its service alone: \(error?.message ?? "there is none")"
-            refusal = reason
-            throw PlayerError(.denied, reason, serverCode: error?.serverCode, reason: .unsupportedObligation)
+        let reason = "the license is used with contact to its service alone: \(failure?.message ?? "there is none")"
+        // a late answer of the service may have come meanwhile
+        if last.map({ ContinuousClock.now - $0 < .seconds(seconds) }) ?? false { return }
+        if !Task.isCancelled { refusal = reason }
+        throw PlayerError(.denied, reason, serverCode: failure?.serverCode, reason: .unsupportedObligation)
+    }
+
+    /// The contact on its way, one at a time. It lasts as long as the service takes, and its success lifts a refusal.
+    private func contact() -> Task<Void, any Error> {
+        if let attending { return attending }
+        let (engine, license) = (engine, license)
+        let task = Task { [weak self] in
+            do {
+                try await engine.contactService(of: license)
+                await self?.end(isReached: true)
+            } catch {
+                await self?.end(isReached: false)
+                throw error
+            }
         }
+        attending = task
+        return task
+    }
+
+    private func end(isReached: Bool) {
+        attending = nil
+        guard isReached else { return }
+        last = .now
+        refusal = nil
+    }
+
+    /// The outcome of a task that comes within a limit; nil after it, or if the caller was cancelled. The task is not cancelled.
+    private static func outcome(
+        of task: Task<Void, any Error>,
+        within limit: Duration
+    ) async -> Result<Void, any Error>? {
+        let (outcomes, sender) = AsyncStream<Result<Void, any Error>>.makeStream()
+        let waiting = Task {
+            sender.yield(await task.result)
+            sender.finish()
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            sender.finish()
+        }
+        defer {
+            waiting.cancel()
+            timer.cancel()
+        }
+        for await outcome in outcomes { return outcome }
+        return nil
     }
 
     /// Keeps the contact while the license is used.
     func start() {
-        guard tasks.isEmpty else { return }
+        guard tasks.isEmpty, !isStopped else { return }
         let (engine, isStored) = (engine, isStored)
         if isStored {
             tasks.append(
@@ -86,6 +129,7 @@ actor ServiceContact {
     }
 
     func stop() {
+        isStopped = true
         for task in tasks { task.cancel() }
         tasks = []
     }
@@ -95,7 +139,13 @@ actor ServiceContact {
     /// - Returns: the pause before the next step.
     private func step() async -> Duration {
         guard let terms = try? await engine.contactTerms(of: license) else { return Self.readPause }
+        if let endedSequence, terms.sequence > endedSequence {
+            // another process has renewed it
+            self.endedSequence = nil
+            refusal = nil
+        }
         if let seconds = terms.attendedSeconds {
+            // the first contact is made for the first key
             let due = (last ?? .now) + .seconds(seconds)
             if .now < due, refusal == nil { return min(Self.readPause, due - .now) }
             do throws(PlayerError) { try await attend() } catch { return min(Self.attendedPause, .seconds(seconds)) }
@@ -108,7 +158,10 @@ actor ServiceContact {
             try await engine.contactService(of: license)
         } catch {
             // the service says that it has ended: the list of revocations need not have it
-            if error.code == .ended || error.code == .revoked { refusal = error.message }
+            if error.code == .ended || error.code == .revoked {
+                refusal = error.message
+                endedSequence = terms.sequence
+            }
         }
         return Self.retryPause
     }

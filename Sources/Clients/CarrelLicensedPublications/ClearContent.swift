@@ -54,26 +54,29 @@ final class ClearContent: RevocableResource {
 final class ClearEntry: RevocableResource {
     let link: Link
     private let entry: any Resource
+    private let path: ResourcePath
     private let access: LicenseAccess
     private let content = AsyncLazy<ClearContent>()
 
     /// - Parameters:
     ///   - entry: the entry, a DCF.
+    ///   - path: its path.
     ///   - access: the licenses of the publication.
-    init(_ entry: any Resource, _ access: LicenseAccess) {
+    init(_ entry: any Resource, _ path: ResourcePath, _ access: LicenseAccess) {
         link = entry.link
         self.entry = entry
+        self.path = path
         self.access = access
     }
 
     /// Opens the entry; counts nothing.
     private func clear() async throws(ResourceError) -> ClearContent {
-        try await content.value { [link, entry, access] () async throws(ResourceError) in
+        try await content.value { [link, entry, path, access] () async throws(ResourceError) in
             do {
                 guard let file = try await ProtectedFile(entry) else {
                     throw ResourceError(.decryption, "\"\(link.href)\" is encrypted by an unknown technology")
                 }
-                let stream = try await access.open(file)
+                let stream = try await access.open(file, at: path)
                 return ClearContent(link, stream, clock: access.clock)
             } catch {
                 throw ResourceError(reading: error, link)

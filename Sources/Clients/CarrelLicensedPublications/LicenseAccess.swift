@@ -9,12 +9,17 @@ import CarrelPublication
 import CarrelRights
 import CarrelThreads
 
-/// The licenses of one opened publication: opening counts nothing, the first read of its content counts one use.
+/// The licenses of one opened publication: opening counts nothing, the first read of content under a license counts one use of it.
+///
+/// A publication in a DCF has one license, and a container one for each content of its protected entries.
 final class LicenseAccess: Sendable {
     private struct State {
         /// Licenses in use.
         var uses: [LicenseUse] = []
-        var hasBegun = false
+        /// The licenses of opened entries.
+        var entries: [ResourcePath: LicenseUse] = [:]
+        /// The licenses whose use was counted.
+        var counted: Set<String> = []
     }
 
     let engine: PlayerEngine
@@ -40,6 +45,23 @@ final class LicenseAccess: Sendable {
     /// Licenses in use, in the order in which they were opened.
     var uses: [LicenseUse] { state.withLock { $0.uses } }
 
+    /// Licenses in use that last.
+    var lastingUses: [LicenseUse] { uses.filter { reason($0) == nil } }
+
+    /// The license of an entry that was opened; nil before, and for a clear one.
+    ///
+    /// - Parameter entry: the entry; nil for the publication in a DCF, which has one license.
+    /// - Returns: the license in use, or nil.
+    func use(of entry: ResourcePath?) -> LicenseUse? {
+        state.withLock { state in
+            guard let entry else { return state.uses.first }
+            return state.entries[entry]
+        }
+    }
+
+    /// What all licenses in use demand together.
+    var conditions: ReadingConditions { ReadingConditions(uses.flatMap(\.obligations)) }
+
     /// The license of a file, evaluated without counting; nil if there is none.
     ///
     /// - Parameter file: the file.
@@ -61,12 +83,17 @@ final class LicenseAccess: Sendable {
 
     /// Opens a file.
     ///
-    /// - Parameter file: the file.
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - entry: the entry that it is; nil for the publication itself.
     /// - Returns: its clear bytes.
     /// - Throws: the errors of `MediaStream.open`.
-    func open(_ file: ProtectedFile) async throws -> MediaStream {
+    func open(_ file: ProtectedFile, at entry: ResourcePath? = nil) async throws -> MediaStream {
         if file.isEncrypted {
-            do throws(PlayerError) { _ = try await license(of: file) } catch {
+            do throws(PlayerError) {
+                let use = try await license(of: file)
+                if let entry, let use { state.withLock { $0.entries[entry] = use } }
+            } catch {
                 throw MediaError(error.code == .denied ? .refusedKey : .unavailable, error.message)
             }
         } else if file.object.headers.contentID.hasPrefix("urn:carrel:title:") {
@@ -75,37 +102,46 @@ final class LicenseAccess: Sendable {
         return try await MediaStream.open(file.object, of: file.source, keys: keys, clock: clock)
     }
 
-    /// Counts the use, once. The count is on the disk before this returns.
+    /// Counts the use of a license, once. The count is on the disk before this returns.
     ///
+    /// - Parameter entry: an opened entry; nil for the publication in a DCF. Nothing is counted for a clear entry.
     /// - Throws: `resource.forbidden` if the license does not allow it any more; `resource.unavailable` if it cannot be counted.
-    func begin() async throws(ResourceError) {
-        if state.withLock({ $0.hasBegun }) { return }
-        do throws(PlayerError) { try await keys.begin() } catch {
+    func begin(_ entry: ResourcePath?) async throws(ResourceError) {
+        guard let use = use(of: entry), !state.withLock({ $0.counted.contains(use.license) }) else { return }
+        do throws(PlayerError) { try await use.begin() } catch {
             throw ResourceError(error.code == .store ? .unavailable : .forbidden, error.message)
         }
-        state.withLock { $0.hasBegun = true }
+        state.withLock { _ = $0.counted.insert(use.license) }
     }
 
     /// Why all licenses in use have ended; nil while one lasts.
     var endReason: String? {
-        var reason: String?
+        var first: String?
         for use in uses {
-            if let refusal = use.end.refusal {
-                reason = reason ?? refusal
-            } else if let end = use.end.instant, end <= clock.now {
-                reason = reason ?? "the license has ended"
-            } else {
-                return nil
-            }
+            guard let reason = reason(use) else { return nil }
+            first = first ?? reason
         }
-        return reason
+        return first
     }
 
-    /// Checks that a license lasts.
+    /// Why an entry cannot be read any more: its license or all licenses have ended; nil while it lasts.
     ///
+    /// - Parameter entry: the entry; nil for the publication in a DCF.
+    /// - Returns: the reason, or nil.
+    func endReason(of entry: ResourcePath?) -> String? { use(of: entry).flatMap(reason) ?? endReason }
+
+    private func reason(_ use: LicenseUse) -> String? {
+        if let refusal = use.end.refusal { return refusal }
+        guard let end = use.end.instant, end <= clock.now else { return nil }
+        return "the license has ended"
+    }
+
+    /// Checks that the license of an entry lasts.
+    ///
+    /// - Parameter entry: the entry; nil for the publication in a DCF.
     /// - Throws: `resource.forbidden` with the reason.
-    func checkAccess() throws(ResourceError) {
-        if let reason = endReason { throw ResourceError(.forbidden, reason) }
+    func checkAccess(of entry: ResourcePath?) throws(ResourceError) {
+        if let reason = endReason(of: entry) { throw ResourceError(.forbidden, reason) }
     }
 
     /// Ends the use.

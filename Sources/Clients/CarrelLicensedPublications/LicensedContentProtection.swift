@@ -3,7 +3,6 @@
 public import CarrelBytes
 import CarrelDCF
 package import CarrelHTTPClient
-import CarrelLicenseKeys
 import CarrelMedia
 public import CarrelPlayer
 public import CarrelPublication
@@ -17,8 +16,11 @@ import CarrelRights
 /// ```
 ///
 /// Opening only evaluates the license: directory, metadata and cover cost no play. The first read of content costs one play, and the
-/// count is on the disk before the first byte is returned. When the license ends, resources that were obtained earlier fail with
-/// `resource.forbidden` within two seconds.
+/// count is on the disk before the first byte is returned. When the license ends, resources that were obtained earlier, the cover,
+/// search results and the iterators of content fail with `resource.forbidden` within two seconds.
+///
+/// Entries of an EPUB may have different licenses. A read costs a play of the license of its entry, and ends with that license. What
+/// the licenses demand applies together: each copy counts under all of them, and all watermarks are shown.
 ///
 /// Without a license, a token is redeemed once: the credentials, or what the file's silent license URL returns. Without that, too,
 /// the publication is restricted: it has the title of the file, and the reason.
@@ -109,9 +111,9 @@ public struct LicensedContentProtection: ContentProtection {
         _ credentials: String?
     ) async throws -> ProtectedAsset {
         guard file.isEncrypted else { return try await openClear(file, asset) }
-        let (access, use): (LicenseAccess, LicenseUse)
+        let access: LicenseAccess
         switch await license(of: [file], credentials) {
-        case .granted(let granted, let first): (access, use) = (granted, first)
+        case .granted(let granted): access = granted
         case .refused(let error): return Self.restricted(file, asset, fetcher, error)
         }
         do {
@@ -120,13 +122,7 @@ public struct LicensedContentProtection: ContentProtection {
             if !stream.detectsChanges, stream.size > 0 { _ = try await stream.read(stream.size - 1..<stream.size) }
             var opened = try await Self.opened(file, asset, ClearContent(Self.link(file, asset), stream, clock: clock))
             if !stream.detectsChanges { opened.warnings.append(Self.untagged) }
-            let service = LicensedContentProtectionService(
-                access,
-                license: use.license,
-                contentID: file.object.headers.contentID,
-                ReadingConditions(use.result.obligations)
-            )
-            opened.onCreatePublication = Self.guarding(access, service, protected: nil)
+            opened.onCreatePublication = Self.guarding(access, file.object.headers.contentID, protected: nil)
             return opened
         } catch let error as MediaError where [.refusedKey, .expiredKey, .outputControl].contains(error.code) {
             await access.end()
@@ -199,20 +195,14 @@ public struct LicensedContentProtection: ContentProtection {
         switch await license(of: entries.probed, credentials) {
         case .refused(let error):
             return ProtectedAsset(asset: asset, fetcher: fetcher, onCreatePublication: Self.restricting(contentID, error))
-        case .granted(let access, let use):
+        case .granted(let access):
             let paths = entries.paths
             let clear = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, paths.contains(path), !(resource is FailingResource) else { return resource }
-                return ClearEntry(resource, access)
+                return ClearEntry(resource, path, access)
             }
-            let service = LicensedContentProtectionService(
-                access,
-                license: use.license,
-                contentID: contentID,
-                ReadingConditions(use.result.obligations)
-            )
             var opened = ProtectedAsset(asset: asset, fetcher: clear)
-            opened.onCreatePublication = Self.guarding(access, service, protected: paths)
+            opened.onCreatePublication = Self.guarding(access, contentID, protected: paths)
             if entries.probed.contains(where: { $0.object.tags == nil }) { opened.warnings.append(Self.untagged) }
             return opened
         }
@@ -221,11 +211,11 @@ public struct LicensedContentProtection: ContentProtection {
     // MARK: - Licenses
 
     private enum Outcome {
-        case granted(LicenseAccess, LicenseUse)
+        case granted(LicenseAccess)
         case refused(Publication.OpeningError)
     }
 
-    /// The first license that one of some files has. Redeems a token, once, if there is none.
+    /// The licenses that some files have, at least one. Redeems a token, once, if there is none.
     private func license(of files: [ProtectedFile], _ credentials: String?) async -> Outcome {
         let engine: PlayerEngine
         do { engine = try await player() } catch {
@@ -234,22 +224,18 @@ public struct LicensedContentProtection: ContentProtection {
         }
         let access = LicenseAccess(engine, enforced: obligations, clock: clock)
         var refusal: PlayerError?
-        func find() async -> LicenseUse? {
+        func find() async -> Bool {
             for file in files where file.isEncrypted {
-                do throws(PlayerError) {
-                    if let use = try await access.license(of: file) { return use }
-                } catch {
-                    refusal = refusal ?? error
-                }
+                do throws(PlayerError) { _ = try await access.license(of: file) } catch { refusal = refusal ?? error }
             }
-            return nil
+            return !access.uses.isEmpty
         }
-        if let use = await find() { return .granted(access, use) }
+        if await find() { return .granted(access) }
         do {
             if let token = try await token(for: files, credentials, isRefused: refusal != nil) {
                 refusal = nil
                 try await access.add(token)
-                if let use = await find() { return .granted(access, use) }
+                if await find() { return .granted(access) }
             }
         } catch {
             await access.end()
@@ -281,21 +267,22 @@ public struct LicensedContentProtection: ContentProtection {
         }
     }
 
-    /// Puts the resources of a publication under its license; its cover costs no use.
+    /// Puts the resources of a publication under its licenses; its cover costs no use.
     private static func guarding(
         _ access: LicenseAccess,
-        _ service: LicensedContentProtectionService,
+        _ contentID: String,
         protected: Set<ResourcePath>?
     ) -> Publication.Builder.Transform {
         { builder in
             let clear = builder.fetcher
-            let links = builder.manifest.links + builder.manifest.resources + builder.manifest.readingOrder
-            let covers = Set(links.filter { $0.relations.contains("cover") }.compactMap(\.path))
-            builder.fetcher = GuardedFetcher(clear, access, protected: protected, free: covers)
+            let guarded = GuardedFetcher(clear, access, protected: protected)
+            builder.fetcher = guarded
             builder.services.set((any CoverService).self) { context in
-                DefaultCoverService(PublicationServiceContext(manifest: context.manifest, fetcher: clear))
+                LicensedCoverService(context.manifest, GuardedFetcher(clear, access, protected: protected, isCounted: false))
             }
-            builder.services.set((any ContentProtectionService).self) { _ in service }
+            builder.services.set((any ContentProtectionService).self) { _ in
+                LicensedContentProtectionService(access, guarded, contentID: contentID)
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ import CarrelPlayer
 import CarrelPublication
 import CarrelRights
 
-/// The rights that the obligations of a license leave to the reader of a publication.
+/// The rights that the obligations of licenses leave to the reader of a publication: with several, the most restrictive of each.
 struct ReadingConditions: Sendable {
     /// Unicode scalars that may be copied, in all; nil without a limit.
     let copyLimit: Int?
@@ -25,44 +25,81 @@ struct ReadingConditions: Sendable {
         }
         copyLimit = limit(.copyLimit, "characters")
         printLimit = all(.noPrint).isEmpty ? limit(.printLimit, "pages") : 0
-        let texts = all(.watermark).compactMap { $0.parameters["payload"]?.string }
+        var texts: [String] = []
+        for obligation in all(.watermark) {
+            guard let text = obligation.parameters["payload"]?.string, !texts.contains(text) else { continue }
+            texts.append(text)
+        }
         watermark = texts.isEmpty ? nil : texts.joined(separator: " · ")
         forbidsExport = !all(.noExport).isEmpty
     }
+
+    /// Whether nothing is limited, shown or forbidden.
+    var isUnconditional: Bool { copyLimit == nil && printLimit == nil && watermark == nil && !forbidsExport }
 }
 
-/// The rights of a license while it lasts.
+/// The rights of the licenses of a publication while they last. A use counts under each license that limits it.
 struct LicenseRights: UserRights {
-    private let metered: MeteredUserRights
     private let access: LicenseAccess
 
-    init(_ conditions: ReadingConditions, license: String, _ access: LicenseAccess) {
-        self.access = access
-        metered = MeteredUserRights(
-            publication: license,
-            copy: conditions.copyLimit,
-            print: conditions.printLimit,
-            store: LicenseRightsStore(engine: access.engine)
-        )
-    }
+    init(_ access: LicenseAccess) { self.access = access }
 
     private var lasts: Bool { access.endReason == nil }
 
-    var isUnlimited: Bool { metered.isUnlimited }
+    /// The rights of each license that lasts, by its obligations now.
+    private var metered: [MeteredUserRights] {
+        access.lastingUses.map { use in
+            let conditions = ReadingConditions(use.obligations)
+            return MeteredUserRights(
+                publication: use.license,
+                copy: conditions.copyLimit,
+                print: conditions.printLimit,
+                store: LicenseRightsStore(engine: access.engine)
+            )
+        }
+    }
+
+    var isUnlimited: Bool { metered.allSatisfy(\.isUnlimited) }
 
     func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
-        lasts ? try await metered.remaining(right) : 0
+        guard lasts else { return 0 }
+        var least: Int?
+        for rights in metered {
+            guard let left = try await rights.remaining(right) else { continue }
+            least = min(least ?? left, left)
+        }
+        return least
     }
 
-    var canCopy: Bool { get async { lasts ? await metered.canCopy : false } }
-    func canCopy(_ text: String) async -> Bool { lasts ? await metered.canCopy(text) : false }
-    func copy(_ text: String, requestID: String?) async -> Bool {
-        lasts ? await metered.copy(text, requestID: requestID) : false
+    /// The rights of the licenses that limit a right, the least remaining first: if one refuses a use, none has counted it.
+    private func limited(_ right: CountedRight) async throws(UserRightsError) -> [MeteredUserRights] {
+        var found: [(rights: MeteredUserRights, left: Int)] = []
+        for rights in metered {
+            if let left = try await rights.remaining(right) { found.append((rights, left)) }
+        }
+        return found.sorted { $0.left < $1.left }.map { $0.rights }
     }
-    var canPrint: Bool { get async { lasts ? await metered.canPrint : false } }
-    func canPrint(pageCount: Int) async -> Bool { lasts ? await metered.canPrint(pageCount: pageCount) : false }
+
+    /// Whether all licenses that limit a right allow a use.
+    private func allow(_ right: CountedRight, _ use: (MeteredUserRights) async -> Bool) async -> Bool {
+        guard lasts, let all = try? await limited(right) else { return false }
+        for rights in all { guard await use(rights) else { return false } }
+        return true
+    }
+
+    var canCopy: Bool { get async { await allow(.copy) { await $0.canCopy } } }
+    func canCopy(_ text: String) async -> Bool { await allow(.copy) { await $0.canCopy(text) } }
+    func copy(_ text: String, requestID: String?) async -> Bool {
+        await allow(.copy) { await $0.copy(text, requestID: requestID) }
+    }
+    var canPrint: Bool { get async { await allow(.print) { await $0.canPrint } } }
+    func canPrint(pageCount: Int) async -> Bool {
+        guard pageCount > 0 else { return false }
+        return await allow(.print) { await $0.canPrint(pageCount: pageCount) }
+    }
     func print(pageCount: Int, requestID: String?) async -> Bool {
-        lasts ? await metered.print(pageCount: pageCount, requestID: requestID) : false
+        guard pageCount > 0 else { return false }
+        return await allow(.print) { await $0.print(pageCount: pageCount, requestID: requestID) }
     }
 }
 

@@ -4,6 +4,7 @@ import CarrelAccounts
 import CarrelBytes
 import CarrelCPIX
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
@@ -37,6 +38,10 @@ struct KeyExchangeRoutes: Sendable {
                     return try await respond(to: request, service, fields)
                 } catch let error as CPIXError {
                     return try Self.refusal(error, service, fields)
+                } catch let error as ServerError {
+                    var problem = error.problem
+                    for field in fields { problem.headers[field.name] = field.value }
+                    throw problem
                 }
             }
             router.on(.get, "\(service.rawValue)/heartbeat") { request, _ in

@@ -74,14 +74,14 @@ package final class CommunicationKeys: Sendable {
     func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, signer: Signer)? {
         if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, .service) }
         guard !relayKeys.contains(id) else { return nil }
-        let known = try await database.read { transaction -> (key: MasterKeyring.Wrapped, owner: String?)? in
-            guard let found = try LicenseStore.communicationKey(id, in: transaction),
-                try found.owner.map({ try Accounts.isServiceKeyValid($0, in: transaction) }) ?? true
+        let valid = try await database.readBriefly { transaction -> (key: MasterKeyring.Wrapped, owner: String?)? in
+            guard let stored = try LicenseStore.communicationKey(id, in: transaction),
+                try stored.owner.map({ try Accounts.isServiceKeyValid($0, in: transaction) }) ?? true
             else { return nil }
-            return found
+            return stored
         }
-        guard let found = known else { return nil }
-        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(found.key)), .portal(found.owner))
+        guard let stored = valid else { return nil }
+        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(stored.key)), .portal(stored.owner))
     }
 
     /// A key as lists have it.

@@ -25,7 +25,7 @@ import Testing
         "CarrelPlayerRights: func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer",
     ]
 
-    /// The public functions of the targets that return something else than text and numbers.
+    /// The public functions of the targets that return a value.
     private static func found() async throws -> Set<String> {
         var found: Set<String> = []
         for target in ["CarrelLicenseKeys", "CarrelPlayerRights"] {
@@ -34,7 +34,9 @@ import Testing
                 let text = String(decoding: Fixtures.bytes(at: String(file)) ?? [], as: UTF8.self)
                 for line in text.split(separator: "\n") {
                     let line = line.drop { $0 == " " }
-                    guard line.hasPrefix("public "), let start = line.firstRange(of: "func "), line.contains(" -> ") else { continue }
+                    guard line.hasPrefix("public "), let start = line.firstRange(of: "func "), line.contains(" -> ") else {
+                        continue
+                    }
                     let signature = line[start.lowerBound...].prefix { $0 != "{" }
                     found.insert("\(target): \(String(signature).split(separator: " ").joined(separator: " "))")
                 }

@@ -128,7 +128,7 @@ import Testing
             try transaction.run(SQL("UPDATE licenses SET obligations = $1"), [.text("[\(wudo),\(attended)]")])
         }
         try await note.engine.renew(note.license)
-        // without somebody who attends, the obligation is not met
+        // a player that does not contact the service does not meet the obligation
         #expect(try await note.engine.check(LicensedNote.content).result.reason == .unsupportedObligation)
         await world.server.shutdown(grace: .seconds(1))
         let refused = await LicenseKeys(note.engine).key(.content(LicensedNote.content))

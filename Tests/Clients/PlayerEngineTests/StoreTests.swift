@@ -101,6 +101,36 @@ struct `The store of licenses` {
         #expect(try await damaged(swap) == .storeDamaged)
     }
 
+    @Test func `counts everything as used after a row that cannot be read was removed`() async throws {
+        let world = try await PlayerWorld()
+        let engine = try await world.player()
+        let token = try await world.action {
+            $0.conditions.playCount = 3
+            $0.conditions.copyCharacters = 10
+        }
+        let license = try await engine.process(token).license
+        #expect(try await engine.usedAmount(of: "copy", license: license) == 0)
+        await engine.shutdown()
+        let path = world.directory.file("reader/player.sqlite")
+        _ = try await checkProcess(["sqlite3", path, "UPDATE license SET sealed = zeroblob(500)"])
+        let again = try await world.restarted(engine)
+        let error = await #expect(throws: PlayerError.self) { try await again.check("cid:film") }
+        #expect(error?.code == .storeDamaged)
+        // the second time the row that is removed can be read
+        for _ in 0..<2 {
+            #expect(try await again.licenses().remove(license))
+            #expect(try await again.process(token).license == license)
+            #expect(try await again.check("cid:film").result.reason == .countExhausted)
+            #expect(try await again.usedAmount(of: "copy", license: license) == .max)
+            let use = try await again.use(1, of: "copy", license: license, limit: 10, requestID: nil, content: nil)
+            guard case .refused = use else {
+                Issue.record("a copy was granted")
+                break
+            }
+        }
+        await again.shutdown()
+    }
+
     @Test func `is not made again where it is gone`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()

@@ -53,6 +53,22 @@ struct `Tags of an object` {
         }
     }
 
+    @Test func `are checked in the block of the padding too, without which nothing is cut`() throws {
+        let bytes = try taggedDCF(.cbc, content(block))
+        let object = try #require(try DCFFile(BytesReader(bytes)).objects.first)
+        let check = PayloadTagCheck(object.payload, key: testKey, headDigest: [])
+        let clear = 0..<Int64(block)
+        #expect(check.blocks(holding: clear) == 0..<2 && check.blocks(holding: 0..<1) == 0..<1)
+        var whole = content(block + 16)
+        try check.trim(&whole, of: 0..<2, to: clear)
+        #expect(whole.count == block + 16)
+        for blocks: Range<Int64> in [0..<1, 1..<2] {
+            var cut = content(check.range(of: blocks).count)
+            let error = #expect(throws: DCFError.self) { try check.trim(&cut, of: blocks, to: clear) }
+            #expect(error?.code == .integrity)
+        }
+    }
+
     @Test(arguments: [DCFCipher.cbc, .counter])
     func `do not depend on the pieces of the ciphertext`(cipher: DCFCipher) throws {
         let ciphertext = content(150_000)

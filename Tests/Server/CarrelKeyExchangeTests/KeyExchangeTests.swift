@@ -80,6 +80,12 @@ import Testing
         #expect(try await packager.send().status == 200)
         let other = try await packager.send(body: Packager.request("another film"))
         #expect(other.status == 409 && !String(decoding: other.body, as: UTF8.self).contains("PlainValue"))
+        let speke = try await packager.send(
+            "/speke/v2/copyProtection",
+            body: Packager.request("another film"),
+            fields: Self.speke2
+        )
+        #expect(speke.status == 409 && speke.headers["X-Speke-Version"] == "2.0")
         // a key that was added by its id alone, with and without an owner
         let portal = try await packager.test.service.accounts.createServiceKey(name: "p", role: .portal, by: .operator).key.id
         for (number, owner) in [nil, portal].enumerated() {

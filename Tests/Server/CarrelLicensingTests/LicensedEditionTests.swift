@@ -79,7 +79,7 @@ import Testing
         #expect(other.body == whole.body)
     }
 
-    @Test func `is the only one where the operator wants that, for everybody and at every address`() async throws {
+    @Test func `is the only one where the operator wants that, for every reader and at every address`() async throws {
         let shop = try await LicensedShop()
         try await shop.put(1, .only)
         let pair = try await shop.test.service.credentials.issuer().issue(

@@ -194,7 +194,7 @@ const keys = new Keys([
   { keys: ['?'], shown: '?', text: 'These keys', act: () => openSheet(dialog('help')) },
 ], look.hasKeys, (isOn) => look.useKeys(isOn));
 
-const current = () => aside || book.order[index].href;
+const current = () => aside || (book.order[index]?.href ?? '');
 
 function open(at, to = {}, besides = '') {
   index = at;
@@ -438,10 +438,10 @@ if (answer.protectedBy) {
   byId('protected').hidden = false;
 }
 
-followLicense(answer, () => {
+followLicense(answer, current, (isAll) => {
   closeSheets();
   for (const view of [pages, media, drawn, pictures]) view.close();
-  for (const list of ['search-results', 'notes-list', 'contents-list']) byId(list).replaceChildren();
+  for (const list of isAll ? ['search-results', 'notes-list', 'contents-list'] : ['search-results']) byId(list).replaceChildren();
   select(null);
   setText(byId('note-quote'), '');
 });

@@ -13,6 +13,15 @@ struct FormerLicense: Sendable, Equatable {
     var rights: UsedRights
     /// Whether it was returned to the service: it cannot be added again.
     var isReleased: Bool
+    /// Whether its row could not be read when it was removed. Its state is unknown, and everything that can be counted counts as used.
+    var isLost = false
+
+    /// The state of a license whose row cannot be read.
+    static let lost: FormerLicense = {
+        var former = FormerLicense(sequence: 0, firstPlay: nil, plays: 0, reported: 0, rights: .lost, isReleased: false)
+        former.isLost = true
+        return former
+    }()
 
     static func place(_ id: String) -> String { "former license \(id)" }
 
@@ -30,6 +39,7 @@ struct FormerLicense: Sendable, Equatable {
             "sequence": .integer(sequence), "plays": .integer(plays), "reported": .integer(reported),
             "released": .bool(isReleased),
         ]
+        if isLost { object["lost"] = true }
         object["first"] = firstPlay.map { .integer($0.milliseconds) }
         object["used"] = rights.json
         return .object(object)
@@ -48,5 +58,6 @@ struct FormerLicense: Sendable, Equatable {
             rights: try UsedRights(json["used"]),
             isReleased: isReleased
         )
+        isLost = json["lost"]?.bool ?? false
     }
 }

@@ -90,9 +90,17 @@ package struct LicenseRow: Sendable {
         expiresAt = record.end
     }
 
-    /// Takes over the state from before the license was removed.
-    mutating func take(_ former: FormerLicense, _ keys: ServiceKeys) {
+    /// Takes over the state from before the license was removed. Of a lost state, all plays and rights count as used, and the time of
+    /// play as begun with the issue.
+    ///
+    /// - Throws: `rights.signature`, `rights.malformed`.
+    mutating func take(_ former: FormerLicense, _ keys: ServiceKeys) throws(RightsError) {
         (firstPlay, plays, reported, rights) = (former.firstPlay, former.plays, former.reported, former.rights)
+        if former.isLost {
+            let license = try record(keys).license
+            plays = license.terms.playCount ?? 0
+            if license.terms.playbackSeconds != nil { firstPlay = license.issuedAt }
+        }
         if let record = try? record(keys) { expiresAt = record.end }
     }
 

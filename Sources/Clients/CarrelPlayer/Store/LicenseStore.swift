@@ -199,7 +199,7 @@ public final class LicenseStore: Sendable {
                 guard former.sequence <= row.sequence else {
                     throw PlayerError(.rejected, "the license is older than the one that is known")
                 }
-                row.take(former, keys)
+                try row.take(former, keys)
             }
             try Self.put(row, seal, transaction)
             try transaction.run(Statement.removeFormer, [.text(row.id)])
@@ -232,8 +232,9 @@ public final class LicenseStore: Sendable {
         }
     }
 
-    /// Removes a license and its keys. Its first play and play count are kept in case it is added again. ``vacuum()`` overwrites
-    /// the bytes on the disk.
+    /// Removes a license and its keys. Its first play, play count and used rights are kept in case it is added again; if its row
+    /// cannot be read, everything that the license limits in number then counts as used. ``vacuum()`` overwrites the bytes on the
+    /// disk.
     ///
     /// - Parameter id: the id of the license.
     /// - Returns: whether it existed.
@@ -305,9 +306,9 @@ public final class LicenseStore: Sendable {
     /// Removes a row and remembers its state.
     private static func remove(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> LicenseRow? {
         guard let known = try transaction.row(Statement.license, [.text(id)]) else { return nil }
-        // a damaged row can be removed, to make room for the license again
+        // a damaged row can be removed, to make room for the license again, whose counts are lost
         let row = try? LicenseRow(known, seal)
-        if let row { try remember(row.former, id, until: row.expiresAt, seal, transaction) }
+        try remember(row?.former ?? .lost, id, until: row?.expiresAt, seal, transaction)
         try transaction.run(Statement.removeContents, [.text(id)])
         try transaction.run(Statement.remove, [.text(id)])
         return row

@@ -23,12 +23,21 @@ struct UsedRights: Sendable, Equatable {
     }
 
     private var uses: [String: Use] = [:]
+    /// Whether the counts cannot be read: everything counts as used.
+    private var isLost = false
+
+    /// Counts that cannot be read.
+    static let lost: UsedRights = {
+        var rights = UsedRights()
+        rights.isLost = true
+        return rights
+    }()
 
     /// Requests of one right that are remembered.
     private static let requestLimit = 1000
 
     /// The used amount of a right.
-    func amount(of right: String) -> Int { uses[right]?.amount ?? 0 }
+    func amount(of right: String) -> Int { isLost ? .max : uses[right]?.amount ?? 0 }
 
     /// Uses an amount of a right, if enough is left. A granted request that is repeated uses nothing.
     ///
@@ -40,6 +49,7 @@ struct UsedRights: Sendable, Equatable {
     ///   - content: a digest of the request's content; nil if only the amount counts.
     /// - Returns: the outcome.
     mutating func use(_ amount: Int, of right: String, limit: Int, requestID: String?, content: [UInt8]?) -> RightUse {
+        guard !isLost else { return .refused }
         var use = uses[right] ?? Use()
         let id = requestID.map { Self.digest(Array($0.utf8), count: 16) + "." }
         let request = id.map { $0 + Self.digest(Array("\(amount)\n".utf8) + (content ?? []), count: 8) }
@@ -62,6 +72,7 @@ struct UsedRights: Sendable, Equatable {
 
     /// The counts for a row; nil if nothing was used.
     var json: JSON? {
+        if isLost { return .string("lost") }
         if uses.isEmpty { return nil }
         var object: JSONObject = [:]
         for (right, use) in uses {
@@ -76,6 +87,10 @@ struct UsedRights: Sendable, Equatable {
     /// - Throws: `player.store-damaged`.
     init(_ json: JSON?) throws(PlayerError) {
         guard let json else { return }
+        if json.string == "lost" {
+            self = .lost
+            return
+        }
         guard let object = json.object else { throw RowSeal.damaged }
         for (right, use) in object {
             guard let amount = use["amount"]?.int, let requests = use["requests"]?.array else { throw RowSeal.damaged }

@@ -10,7 +10,7 @@ struct LicenseSurvey {
     /// The reasons, by the kind and the place of each track.
     private(set) var withheld: [OfferedTrack.Kind: [Int: String]] = [:]
 
-    /// What is known of a key.
+    /// The answer for a key.
     private enum Finding {
         /// A license has it, and limits the pixels of pictures, or does not.
         case licensed(Int?)

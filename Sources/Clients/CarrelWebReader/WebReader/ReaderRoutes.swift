@@ -34,9 +34,7 @@ struct ReaderRoutes {
             try await records.setPreferences(json)
             return .empty()
         }
-        on(&router, .get, "state") { _, _ in
-            .json((["ended": publication.endReason.map(JSON.string) ?? .null] as JSON).write())
-        }
+        on(&router, .get, "state") { request, _ in .json(state(ofResource: request.query["href"]).write()) }
         on(&router, .get, "search") { request, _ in .json(try await search(request).write()) }
         addAnnotations(to: &router)
         addDrawnPages(to: &router)
@@ -129,6 +127,22 @@ struct ReaderRoutes {
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],
             "record": ["place": place?.json ?? .null, "annotations": .array(record.annotations.map(\.json))],
             "preferences": try await records.preferences(),
+        ]
+    }
+
+    /// What may change while the page is open: whether the licenses last, and what they demand.
+    ///
+    /// - Parameter href: the resource on the screen; nil for none.
+    /// - Returns: the reasons of the ends, or null, and the conditions.
+    private func state(ofResource href: String?) -> JSON {
+        let link = href.flatMap { ResourcePath(href: $0) }.map { Link($0) }
+        let covered = link.flatMap { publication.endReason(of: $0) } ?? publication.endReason
+        return [
+            "ended": publication.endReason.map(JSON.string) ?? .null,
+            // the license of this resource may end before others
+            "covered": covered.map(JSON.string) ?? .null,
+            "watermark": publication.watermark.map(JSON.string) ?? .null,
+            "drawsDocuments": .bool(session.drawsDocuments),
         ]
     }
 

@@ -254,8 +254,13 @@ struct CatCommand: Command {
         options.obligations = []
         try await options.withPublication(WarningList(), console) { publication in
             do {
-                guard await publication.allowsExport() || publication.isRestricted else { throw ForbiddenExport() }
                 let resource = publication.get(href)
+                // the license of an entry is opened with the entry
+                guard await publication.allowsExport(of: resource.link) || publication.isRestricted else {
+                    // without a license the resource says why
+                    _ = try await resource.length()
+                    throw ForbiddenExport()
+                }
                 if try await Self.isLimited(resource, publication.rights) {
                     throw LimitedDocument()
                 }

@@ -52,7 +52,7 @@ package struct ClearPayloadReader: ByteReader {
         var bytes = try reader.readAll(tags.check.range(of: blocks))
         let list = try reader.readAll(tags.table.range(of: blocks))
         try tags.check.verify(blocks, bytes.rawSpan, tags: list.rawSpan)
-        tags.check.trim(&bytes, of: blocks, to: clear)
+        try tags.check.trim(&bytes, of: blocks, to: clear)
         return bytes
     }
 

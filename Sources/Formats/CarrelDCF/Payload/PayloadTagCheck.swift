@@ -53,8 +53,12 @@ package struct PayloadTagCheck: Sendable {
     ///   - bytes: the bytes of ``range(of:)``.
     ///   - blocks: the blocks.
     ///   - clear: a range of the clear bytes in them.
-    package func trim(_ bytes: inout [UInt8], of blocks: Range<Int64>, to clear: Range<Int64>) {
+    /// - Throws: `dcf.integrity` if the blocks do not contain what the decryption takes.
+    package func trim(_ bytes: inout [UInt8], of blocks: Range<Int64>, to clear: Range<Int64>) throws(DCFError) {
         let (whole, part) = (range(of: blocks), payload.range(holding: clear))
+        guard bytes.count == whole.count, whole.lowerBound <= part.lowerBound, part.upperBound <= whole.upperBound else {
+            throw DCFError(.integrity, "blocks of the data are missing")
+        }
         bytes.removeLast(Int(whole.upperBound - part.upperBound))
         bytes.removeFirst(Int(part.lowerBound - whole.lowerBound))
     }

@@ -51,7 +51,8 @@ package struct FileProtection: Sendable {
             }
         }
         for track in file.tracks where withheld[track.id] == nil {
-            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track]) }
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track])
+            }
         }
         // without a license, a missing key is an error
         if let first = withheld.values.first, !keys.hasLicense { throw first }
@@ -90,28 +91,23 @@ package struct FileProtection: Sendable {
     ) async throws {
         tracks.insert(track.id)
         whole[track.id] = protection
-        if let group = protection.groupID, let grant = try await groupKey(group, track, source) {
-            do throws(CryptoError) {
-                var grant = grant
-                grant.key = try protection.contentKey(under: grant.key)
-                keys.add(grant, track: track.id)
-                return
-            } catch {
-                throw MediaError(.wrongKey, "the group key does not unwrap the key of track \(track.id)")
-            }
-        }
         let others = protection.contentID.map { [ContentKeyName.content($0)] } ?? []
-        try await self.try(leavesOut, track.id) { protection throws(MediaError) in
-            try await protection.keys.resolve(nil, track: track.id, others: others, from: source)
+        guard let group = protection.groupID else {
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+                try await protection.keys.resolve(nil, track: track.id, others: others, from: source)
+            }
+            return
         }
-    }
-
-    private func groupKey(_ group: String, _ track: MP4Track, _ source: some ContentKeySource) async throws -> ContentKeyGrant? {
-        switch await source.key(.group(group)) {
-        case .granted(let grant): grant
-        case .pending: throw MediaError(.missingKey, "the license for the group key of track \(track.id) is not there yet")
-        case .refused(let reason): throw MediaError(.refusedKey, "the group key of track \(track.id) is refused: \(reason)")
-        case .unknown: nil
+        let names: [ContentKeyName] = [.group(group)] + others + [.track(track.id)]
+        try await self.try(leavesOut, track.id) { file throws(MediaError) in
+            let (found, name) = try await ContentKeys.answered(names, "track \(track.id)", source)
+            var grant = found
+            if case .group? = name {
+                do throws(CryptoError) { grant.key = try protection.contentKey(under: grant.key) } catch {
+                    throw MediaError(.wrongKey, "the group key does not unwrap the key of track \(track.id)")
+                }
+            }
+            file.keys.add(grant, track: track.id)
         }
     }
 }

@@ -86,12 +86,14 @@ final class CheckedPayload: Sendable {
         var result = cached(clear)
         let rest = clear.lowerBound + Int64(result.count)..<clear.upperBound
         if rest.isEmpty { return result }
-        let blocks = check.blocks(holding: rest)
+        let asked = check.blocks(holding: rest)
         let whole = payload.clamped(
-            blocks.lowerBound * PayloadTags.blockLength..<blocks.upperBound * PayloadTags.blockLength
+            asked.lowerBound * PayloadTags.blockLength..<asked.upperBound * PayloadTags.blockLength
         )
+        // the padding may be in a block of its own, which the decryption of the last clear byte reads too
+        let blocks = check.blocks(holding: whole)
         var bytes = try await verified(blocks, source)
-        check.trim(&bytes, of: blocks, to: whole)
+        do throws(DCFError) { try check.trim(&bytes, of: blocks, to: whole) } catch { throw MediaError(.altered, error.message) }
         var decrypted = try payload.decrypt(bytes, holding: whole, key: key)
         if whole == clear { return decrypted }
         // a later read as a rule begins with the rest of a block

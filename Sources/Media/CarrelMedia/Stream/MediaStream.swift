@@ -107,6 +107,8 @@ public actor MediaStream {
     private let clock: any WallClock
     /// The key; nil after the stream was closed, and for clear content.
     private var grant: ContentKeyGrant?
+    /// The source of the key, which moves and ends it while it exists; nil after the stream was closed.
+    private var keys: (any ContentKeySource)?
     private var position: Int64 = 0
     private var isClosed = false
 
@@ -117,6 +119,7 @@ public actor MediaStream {
         _ source: any MediaSource,
         _ payload: EncryptedPayload,
         _ grant: ContentKeyGrant?,
+        _ keys: any ContentKeySource,
         _ clock: any WallClock,
         contentType: String?,
         headers: DCFHeaders?,
@@ -125,6 +128,7 @@ public actor MediaStream {
         self.source = source
         self.payload = payload
         self.grant = grant
+        self.keys = keys
         self.clock = clock
         self.contentType = contentType
         self.headers = headers
@@ -139,11 +143,13 @@ public actor MediaStream {
     /// - Parameters:
     ///   - source: the encrypted bytes; closed on failure.
     ///   - kind: their format.
-    ///   - keys: the key source. For a DCF, whose bytes leave as a plain stream, the key must relax the output controls.
+    ///   - keys: the key source, which the stream keeps until it is closed. For a DCF, whose bytes leave as a plain stream, the key
+    ///     must relax the output controls.
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
-    ///   `media.output-control`; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
+    ///   `media.output-control`, also if the license limits the size of pictures, unless tags prove that there are none, or the
+    ///   format of bytes that do not describe themselves says so; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
     ///   has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
@@ -210,7 +216,8 @@ public actor MediaStream {
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object, from: keys)
             try check(asked, clock)
-            try checkPictures(asked, object.contentType)
+            // only tags protect the content type in the headers from change
+            try checkPictures(asked, object.tags == nil ? nil : object.contentType)
             grant = asked
             if let table = object.tags {
                 checked = try await CheckedPayload(object.payload, table, key: asked.key, source: source, end)
@@ -220,6 +227,7 @@ public actor MediaStream {
             source,
             object.payload,
             grant,
+            keys,
             clock,
             contentType: object.contentType,
             headers: object.headers,
@@ -244,7 +252,8 @@ public actor MediaStream {
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
         try check(grant, clock)
-        try checkPictures(grant, format.contentType ?? information.contentType)
+        // what a server says of its file is no word of the license's issuer
+        try checkPictures(grant, format.contentType)
         var start: Int64 = 0
         var iv = format.iv
         if iv == nil {
@@ -272,6 +281,7 @@ public actor MediaStream {
             source,
             payload,
             grant,
+            keys,
             clock,
             contentType: format.contentType ?? information.contentType,
             headers: nil
@@ -282,6 +292,11 @@ public actor MediaStream {
     private static let typesWithoutPictures = ["audio/", "text/", "application/epub+zip", "application/pdf"]
 
     /// Refuses a content that may have pictures, if the license limits their size: it is not known here.
+    ///
+    /// - Parameters:
+    ///   - grant: the key with the limit.
+    ///   - contentType: the media type, if nobody but the issuer or the app can have written it.
+    /// - Throws: `outputControl`.
     private static func checkPictures(_ grant: ContentKeyGrant, _ contentType: String?) throws(MediaError) {
         let type = contentType?.lowercased() ?? ""
         guard !typesWithoutPictures.contains(where: { type.hasPrefix($0) }) else { return }
@@ -347,6 +362,7 @@ public actor MediaStream {
         guard !isClosed else { return }
         isClosed = true
         grant = nil
+        keys = nil
         checked?.close()
         await source.close()
     }

@@ -2,10 +2,11 @@
 
 /// Finds the picture that stands for a publication.
 public protocol CoverService: PublicationService {
-    /// The cover as it was published, in whatever size.
+    /// The cover as it was published, in whatever size. May be called for each read of it.
     ///
     /// - Returns: nil if there is none that can be shown.
-    /// - Throws: `resource.unavailable`, `resource.cancelled`; nil for a damaged image.
+    /// - Throws: `resource.unavailable`, `resource.cancelled`; `resource.forbidden` after its license has ended; nil for a damaged
+    ///   image.
     func cover() async throws(ResourceError) -> Cover?
 }
 
@@ -47,20 +48,41 @@ extension CoverService {
     /// The cover as a resource; nil for other addresses than the cover's.
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Cover.path else { return nil }
-        return LazyBytesResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
-            guard let cover = try await cover() else {
-                throw ResourceError(.notFound, "the publication has no cover")
-            }
-            return cover.bytes
+        return CoverResource(self)
+    }
+}
+
+/// The cover as a resource. The service is asked for each read: what allows the cover may have ended since.
+private final class CoverResource: Resource {
+    let link = Link(href: Cover.href)
+    private let service: any CoverService
+
+    init(_ service: any CoverService) {
+        self.service = service
+    }
+
+    func length() async throws(ResourceError) -> Int64 { Int64(try await bytes().count) }
+
+    func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
+        let bytes = try await bytes()
+        let range = range.clamped(to: 0..<Int64(bytes.count))
+        buffer += bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+    }
+
+    private func bytes() async throws(ResourceError) -> [UInt8] {
+        guard let cover = try await service.cover() else {
+            throw ResourceError(.notFound, "the publication has no cover")
         }
+        return cover.bytes
     }
 }
 
 extension Publication {
     /// The picture that stands for the publication, of a restricted one too; nil if there is none.
     ///
-    /// - Throws: ``ResourceError`` if the picture cannot be read.
+    /// - Throws: ``ResourceError`` if the picture cannot be read; `resource.forbidden` after the license has ended.
     public func cover() async throws(ResourceError) -> Cover? {
-        try await findService((any CoverService).self)?.cover()
+        if let endReason { throw ResourceError(.forbidden, endReason) }
+        return try await findService((any CoverService).self)?.cover()
     }
 }

@@ -19,6 +19,11 @@ public protocol ContentProtectionService: PublicationService {
     /// Why the permission to read has ended since the publication was opened, as a lower-case sentence without a period; nil while
     /// it lasts. A navigator covers its page with it: every resource then fails with `resource.forbidden`.
     var endReason: String? { get }
+    /// Why the permission to read one resource has ended, if resources have licenses of their own; otherwise ``endReason``.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: the reason, as a lower-case sentence without a period; nil while it lasts.
+    func endReason(of link: Link) -> String?
     /// Whether the permission can end while the publication is open.
     var canEnd: Bool { get }
     /// A text that every page must carry when it is shown; nil for none.
@@ -29,6 +34,11 @@ public protocol ContentProtectionService: PublicationService {
     ///
     /// - Returns: true if they may be exported now.
     func allowsExport() async -> Bool
+    /// Whether one resource may leave the app as a file, if resources have licenses of their own; otherwise ``allowsExport()``.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: true if it may be exported now.
+    func allowsExport(of link: Link) async -> Bool
 }
 
 extension ContentProtectionService {
@@ -37,6 +47,11 @@ extension ContentProtectionService {
     public var rights: any UserRights { isRestricted ? AllRestrictedUserRights() : UnrestrictedUserRights() }
     public var name: LocalizedString? { nil }
     public var endReason: String? { nil }
+    /// Returns ``endReason``.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: the reason.
+    public func endReason(of link: Link) -> String? { endReason }
     public var canEnd: Bool { false }
     public var watermark: String? { nil }
     public var withholdsDocuments: Bool { !rights.isUnlimited }
@@ -44,6 +59,11 @@ extension ContentProtectionService {
     ///
     /// - Returns: whether resources may leave the app as files.
     public func allowsExport() async -> Bool { !isRestricted }
+    /// Returns the result of ``allowsExport()``.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: whether it may leave the app as a file.
+    public func allowsExport(of link: Link) async -> Bool { await allowsExport() }
 }
 
 extension Publication {
@@ -63,6 +83,11 @@ extension Publication {
     public var rights: any UserRights { protection?.rights ?? UnrestrictedUserRights() }
     /// Why the permission to read has ended since it was opened; nil while it lasts.
     public var endReason: String? { protection?.endReason }
+    /// Why the permission to read one of its resources has ended since it was opened.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: the reason; nil while the permission lasts.
+    public func endReason(of link: Link) -> String? { protection?.endReason(of: link) }
     /// Whether the permission to read can end while it is open.
     public var canEnd: Bool { protection?.canEnd ?? false }
     /// A text that every page must carry when it is shown; nil for none.
@@ -73,6 +98,11 @@ extension Publication {
     ///
     /// - Returns: true if they may be exported now.
     public func allowsExport() async -> Bool { await protection?.allowsExport() ?? true }
+    /// Whether one of its resources may leave the app as a file.
+    ///
+    /// - Parameter link: the resource.
+    /// - Returns: true if it may be exported now.
+    public func allowsExport(of link: Link) async -> Bool { await protection?.allowsExport(of: link) ?? true }
     /// The name of the technology, in several languages.
     public var protectionLocalizedName: LocalizedString? { protection?.name }
     /// The name of the technology.

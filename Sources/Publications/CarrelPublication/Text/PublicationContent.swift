@@ -35,19 +35,26 @@ public struct PublicationContent: AsyncSequence, Sendable {
         /// The next piece.
         ///
         /// - Returns: nil at the end of the publication.
-        /// - Throws: `resource.forbidden` for a restricted publication; `resource.unavailable` and `resource.cancelled`. A document that
-        ///   is missing, damaged or longer than 8 MiB is left out.
+        /// - Throws: `resource.forbidden` for a restricted publication, and after its license has ended; `resource.unavailable` and
+        ///   `resource.cancelled`. A document that is missing, damaged or longer than 8 MiB, or whose own license has ended, is left
+        ///   out.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ResourceError) -> ContentElement? {
             guard !publication.isRestricted else {
                 throw ResourceError(.forbidden, publication.protectionErrorMessage ?? "the publication is restricted")
             }
-            while elements.isEmpty, next < publication.readingOrder.count {
+            while true {
+                if let reason = publication.endReason { throw ResourceError(.forbidden, reason) }
+                if let element = elements.popFirst() {
+                    // its license may have ended since the document was read
+                    if publication.endReason(of: Link(href: element.locator.href)) == nil { return element }
+                    continue
+                }
+                guard next < publication.readingOrder.count else { return nil }
                 let link = publication.readingOrder[next]
                 let found = try await publication.contentElements(of: link)
                 next += 1
                 elements = found[Self.start(progression.take() ?? 0, in: found)...]
             }
-            return elements.popFirst()
         }
 
         /// The index of the piece at a position: the first if several begin there.

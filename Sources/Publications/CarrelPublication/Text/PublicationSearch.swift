@@ -47,8 +47,17 @@ package struct PublicationSearch: Sendable {
     ///   - query: words; case, kinds of quotation marks and runs of white space are ignored.
     ///   - start: the position to continue from.
     /// - Returns: hits in the order of the publication.
-    /// - Throws: errors of reading a document, unless it is missing or damaged: such documents have no hits.
+    /// - Throws: errors of reading a document, unless it is missing or damaged: such documents have no hits; `resource.forbidden`
+    ///   after the license has ended.
     package func hits(of query: String, from start: Place) async throws -> Results {
+        var results = try await foundHits(of: query, from: start)
+        // licenses may have ended since the documents were read
+        if let reason = publication.endReason { throw ResourceError(.forbidden, reason) }
+        results.locators.removeAll { publication.endReason(of: Link(href: $0.href)) != nil }
+        return results
+    }
+
+    private func foundHits(of query: String, from start: Place) async throws -> Results {
         let wanted = Self.folded(query)
         var results = Results()
         guard !wanted.isEmpty else { return results }

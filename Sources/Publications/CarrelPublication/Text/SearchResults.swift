@@ -30,13 +30,19 @@ public struct SearchResults: AsyncSequence, Sendable {
         /// The next place.
         ///
         /// - Returns: nil at the end of the publication.
-        /// - Throws: `resource.forbidden` for a restricted publication; `resource.unavailable` and `resource.cancelled`. In a document
-        ///   that is missing or damaged nothing is found.
+        /// - Throws: `resource.forbidden` for a restricted publication, and after its license has ended; `resource.unavailable` and
+        ///   `resource.cancelled`. In a document that is missing or damaged, or whose own license has ended, nothing is found.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ResourceError) -> Locator? {
             guard !search.publication.isRestricted else {
                 throw ResourceError(.forbidden, search.publication.protectionErrorMessage ?? "the publication is restricted")
             }
-            while found.isEmpty {
+            while true {
+                if let reason = search.publication.endReason { throw ResourceError(.forbidden, reason) }
+                if let hit = found.popFirst() {
+                    // its license may have ended since the document was read
+                    if search.publication.endReason(of: Link(href: hit.href)) == nil { return hit }
+                    continue
+                }
                 do {
                     if document == nil {
                         guard let link = links.first else { return nil }
@@ -52,7 +58,6 @@ public struct SearchResults: AsyncSequence, Sendable {
                     throw ResourceError(.unavailable, "the search cannot go on: \(error)")
                 }
             }
-            return found.popFirst()
         }
 
         private mutating func takeHits() async throws {

@@ -9,6 +9,13 @@ import CarrelTesting
 import CarrelThreads
 import Testing
 
+/// The key under a license that limits the size of pictures.
+private struct SmallPictures: ContentKeySource {
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
+        .granted(ContentKeyGrant(key: streamKey, relaxesOutput: true, maxPixels: 520_000, end: ContentKeyEnd()))
+    }
+}
+
 struct `A stream of a DCF with tags` {
     private static let length = 400_000
 
@@ -63,6 +70,46 @@ struct `A stream of a DCF with tags` {
             #expect(try await stream.read(Int64(from)..<Int64(end)) == Array(clear[from..<end]))
         }
         await stream.close()
+    }
+
+    /// The padding of a content of whole blocks has a block of its own.
+    @Test(arguments: [DCFCipher.cbc, .counter], [1, 2, 3])
+    func `gives single bytes of contents that end near the end of a block`(cipher: DCFCipher, blocks: Int) async throws {
+        for count in (blocks * 65_536 - 1)...(blocks * 65_536 + 1) {
+            let (clear, bytes) = (numbered(count), try Self.file(cipher, count))
+            for place in [0, count / 2, count - 1] {
+                // every stream reads its first block
+                let stream = try await Self.open(bytes)
+                #expect(stream.size == Int64(count))
+                let read = try await stream.read(Int64(place)..<Int64(place) + 1)
+                #expect(read == [clear[place]], "byte \(place) of \(count)")
+                await stream.close()
+            }
+            let stream = try await Self.open(bytes)
+            #expect(try await stream.read(0..<Int64(count)) == clear, "all of \(count)")
+            #expect(try await stream.read(Int64(count) - 1..<Int64(count)) == [clear[count - 1]])
+            await stream.close()
+        }
+    }
+
+    @Test func `checks the block of the padding`() async throws {
+        var bytes = try Self.file(.cbc, 65_536)
+        let object = try #require(try DCFFile(BytesReader(bytes)).objects.first)
+        bytes[Int(object.payload.start) + 65_536 + 3] ^= 1
+        let stream = try await Self.open(bytes)
+        #expect(await Self.code { _ = try await stream.read(0..<1) } == .altered)
+        await stream.close()
+    }
+
+    @Test func `is required if the license limits the size of pictures, whatever the headers say`() async throws {
+        let keys = SmallPictures()
+        let tagged = try await MediaStream.open(MemorySource(try Self.file(.cbc, 1000)), as: .dcf(), keys: keys)
+        #expect(try await tagged.read(upTo: 1000).count == 1000)
+        await tagged.close()
+        let untagged = try Self.file(.cbc, 1000, isTagged: false)
+        #expect(
+            await Self.code { _ = try await MediaStream.open(MemorySource(untagged), as: .dcf(), keys: keys) } == .outputControl
+        )
     }
 
     @Test(arguments: [DCFCipher.cbc, .counter])
