@@ -10,6 +10,7 @@ import CarrelRelay
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStore
 import CarrelSubscription
 import CarrelTesting
 import CarrelTokens
