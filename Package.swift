@@ -543,7 +543,7 @@ let testTargets: [Target] = [
     serverTests("Orders", "EditionDelivery Ingest Listening PasswordHash Streaming Website Works"),
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
-    serverTests("ContentKeys", "Licensing Rights Tokens"),
+    serverTests("ContentKeys", "ContentKeys Licensing Rights Tokens"),
     serverTests("KeyExchange", "CPIX ContentKeys Restoring Rights Streaming"),
     serverTests(
         "Licensing",

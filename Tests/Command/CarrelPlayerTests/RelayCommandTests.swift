@@ -27,16 +27,21 @@ struct `A relay that an operator sets up` {
         }
     }
 
-    private func write(_ path: String, home: String = "home") async throws {
-        try await checkProcess(["mkdir", "-p", directory.file("\(home)/relay")])
+    private func write(
+        _ path: String,
+        as name: String = "fairplay",
+        id: String = "11111111-2222-3333-4444-555555555555",
+        key: String = Self.key
+    ) async throws {
+        try await checkProcess(["mkdir", "-p", directory.file("home/relay")])
         let text = """
             relay.url = http://127.0.0.1:\(licenses.port)\(path)
             relay.certificate-url = http://127.0.0.1:\(licenses.port)/certificate
-            relay.key-id = 11111111-2222-3333-4444-555555555555
-            relay.key = \(Self.key)
+            relay.key-id = \(id)
+            relay.key = \(key)
 
             """
-        let file = directory.write("\(home)/relay/fairplay.conf", text)
+        let file = directory.write("home/relay/\(name).conf", text)
         try await checkProcess(["chmod", "600", file])
     }
 
@@ -101,6 +106,21 @@ struct `A relay that an operator sets up` {
         _ = directory.write("home/relay/fairplay.conf", "relay.url = https://drm.example.org/\n")
         let result = try await carrel("serve", "--port", "0")
         #expect(!result.status.isSuccess && result.errorText.contains("relay.key"), "\(result.errorText)")
+    }
+
+    @Test(arguments: [
+        ("11111111-2222-3333-4444-555555555555", String(repeating: "b8", count: 32), "relay.key-id"),
+        ("11111111-2222-3333-4444-666666666666", String(repeating: "a7", count: 32), "relay.key"),
+    ])
+    func `does not let a server start with one key for two relays`(id: String, key: String, setting: String) async throws {
+        #expect(try await carrel("init").status.isSuccess)
+        try await write("/ckc")
+        try await write("/ckc", as: "other", id: id, key: key)
+        for arguments in [["serve", "--port", "0"], ["config", "check"]] {
+            let result = try await runProcess([DemoServer.program] + arguments + ["--home", directory.file("home")])
+            #expect(!result.status.isSuccess && result.errorText.contains("\(setting) is the same as in"), "\(result.errorText)")
+            #expect(!result.errorText.contains(key))
+        }
     }
 
     @Test(arguments: [

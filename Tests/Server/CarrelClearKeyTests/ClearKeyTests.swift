@@ -140,6 +140,42 @@ private let insufficientProof = "https://dashif.org/drm-problems/insufficient-pr
         await other.database.close()
     }
 
+    @Test func `is refused with several messages`() async throws {
+        let portal = try await Portal.forClearKey()
+        try await portal.store(Self.film, Self.key)
+        let message = try portal.message(keys: Self.stored(Self.film))
+        var headers: HTTPFields = ["X-AxDRM-Message": message]
+        headers.append("x-axdrm-message", message)
+        for path in [Portal.path, "/AcquireLicense"] {
+            let answer = try await portal.ask([Self.film], nil, to: path, headers: headers)
+            #expect(answer.status == 400 && answer.json["code"] == "license.token", "\(path)")
+        }
+    }
+
+    @Test func `gets nothing more when the back-office key that its message counts as is revoked`() async throws {
+        let portal = try await Portal.forClearKey()
+        let test = portal.test
+        let (owner, _) = try await test.service.accounts.createServiceKey(name: "p", role: .portal, by: .operator)
+        let id = KeyID(label: "a portal's")
+        let key = try LicenseMessage.CommunicationKey(id: id, secret: Secret([UInt8](repeating: 3, count: 32)))
+        let body: JSON = ["key": .string(String(repeating: "03", count: 32)), "owner": .string(owner.id)]
+        let path = "/admin/v1/communication-keys/\(id.uuid)"
+        #expect(try await test.send(.put, path, body: body, peer: Portal.local).status == 204)
+        try await portal.store(Self.film, Self.key, owner: owner.id)
+        let entitlement = LicenseMessage.Entitlement(keys: Self.stored(Self.film))
+        let message = try LicenseMessage(communicationKeyID: id, entitlement: entitlement).write(under: key)
+        let node = try await test.another()
+        for service in [test.service, node] {
+            #expect(try await portal.ask([Self.film], message, of: service).status == 200)
+        }
+        try await test.service.accounts.revokeServiceKey(owner.id)
+        for service in [test.service, node] {
+            let answer = try await portal.ask([Self.film], message, of: service)
+            #expect(answer.status == 403 && answer.json["type"]?.string == insufficientProof)
+        }
+        await node.database.close()
+    }
+
     @Test func `is denied where a rule of its message needs a player`() async throws {
         let portal = try await Portal.forClearKey()
         try await portal.store(Self.film, Self.key)

@@ -3,13 +3,16 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelLicensing
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
+import CarrelStore
 import CarrelTesting
 import CarrelTokens
 import Testing
@@ -74,6 +77,36 @@ import Testing
         #expect(try await add(film, test) == 204)
         test.clock.advance(by: .seconds(3601))
         #expect(try await test.send(.delete, "\(Self.path)/\(film.hex)", peer: Self.local).status == 204)
+    }
+
+    @Test func `has ClearKey's permission only where both databases have it, after a restore`() async throws {
+        let replaced = try await TestService(.silence, with: .licensing)
+        let restored = try await TestService(.silence, with: .licensing)
+        let ids = ["both", "denied later", "allowed later", "neither"].map { KeyID(label: $0) }
+        for (test, allowed) in [(replaced, [0, 2]), (restored, [0, 1])] {
+            for (number, id) in ids.enumerated() {
+                #expect(try await add(id, test) == 204)
+                guard allowed.contains(number) else { continue }
+                let body: JSON = ["clearKey": true]
+                #expect(try await test.send(.patch, "\(Self.path)/\(id.hex)", body: body, peer: Self.local).status == 204)
+            }
+        }
+        let late = KeyID(label: "added later")
+        #expect(try await add(late, replaced) == 204)
+        let wrapped = SQL("SELECT master_version, wrapped FROM content_keys WHERE kid = $1")
+        func row(_ id: KeyID) async throws -> Row? {
+            try await restored.service.database.read { try $0.row(wrapped, [.text(id.hex)]) }
+        }
+        let before = try await row(ids[1])
+        let table = try #require(ContentKeysCapability.carriedTables.first)
+        let outcome = try await table.carry(from: replaced.service.database, to: restored.service.database)
+        #expect(outcome.carried == ["contentKeys": 2] && outcome.isComplete, "one that was denied, and one that was added")
+        let keys = try await list(restored)["keys"]?.array ?? []
+        let allowed = keys.filter { $0["clearKey"] == true }.compactMap { $0["kid"]?.string }
+        #expect(keys.count == 5 && allowed == [ids[0].hex])
+        #expect(try await row(ids[1]) == before, "the key itself stays")
+        let again = try await table.carry(from: replaced.service.database, to: restored.service.database)
+        #expect(again.carried.isEmpty)
     }
 
     @Test func `is added to by portals, and read and emptied by those that manage keys`() async throws {

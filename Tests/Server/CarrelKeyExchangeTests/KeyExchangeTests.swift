@@ -194,6 +194,14 @@ import Testing
             let refused = try await packager.send(body: Packager.request(contentID, kids: [KeyID(label: content)]))
             #expect(refused.status == 403)
         }
+        // nor does it get keys for the content of a title, by any id
+        let other = KeyID(label: "other")
+        for contentID in [content, "URN:Carrel:x"] {
+            #expect(try await packager.send(body: Packager.request(contentID, kids: [other])).status == 403)
+            let key: JSON = ["key": .string(String(repeating: "5a", count: 16)), "content": .string(contentID)]
+            let path = "/admin/v1/content-keys/\(other.hex)"
+            #expect(try await packager.test.send(.put, path, body: key, peer: Packager.local).status == 403)
+        }
         #expect(try await packager.stored().isEmpty)
         let path = "/admin/v1/content-keys/\(KeyID(label: content).hex)"
         var body: JSONObject = ["key": .string(String(repeating: "5a", count: 16)), "content": "film"]

@@ -276,6 +276,40 @@ import Testing
         #expect(try old.keys.map(\.id) == [first.keyID])
     }
 
+    @Test func `gets a new key for other contents, also after a restore that knows only the key`() async throws {
+        let shop = try await LicensedShop()
+        try await shop.set("also")
+        #expect(try await shop.download().keyID == shop.keyID(1))
+        // a backup from before: the restore carries over content keys, and no numbers of editions
+        try await shop.set("off")
+        try await shop.test.service.database.write { try $0.run(SQL("UPDATE editions SET key_number = 0"), []) }
+        try await shop.put(2)
+        try await shop.set("also")
+        shop.test.clock.advance(by: .seconds(2))
+        #expect(try await shop.download().keyID == shop.keyID(2))
+    }
+
+    @Test func `has keys that ClearKey never serves, also in the minute after they were created`() async throws {
+        let shop = try await LicensedShop()
+        func allow(_ id: KeyID) async throws -> Int {
+            let path = "/admin/v1/content-keys/\(id.hex)"
+            return try await shop.test.send(.patch, path, body: ["clearKey": true], peer: .local(userID: 0)).status
+        }
+        // now the server knows for a minute that the title has no key but the first
+        let film = KeyID(label: "film")
+        let key: JSON = ["key": .string(String(repeating: "5a", count: 16))]
+        let path = "/admin/v1/content-keys"
+        #expect(try await shop.test.send(.put, "\(path)/\(film.hex)", body: key, peer: .local(userID: 0)).status == 204)
+        #expect(try await allow(film) == 204)
+        try await shop.set("also")
+        try await shop.put(2)
+        for number in 1...2 { #expect(try await allow(shop.keyID(number)) == 403) }
+        let list = try await shop.test.call(.get, path, peer: .local(userID: 0)).json["keys"]?.array ?? []
+        let title = try await shop.edition.title.id
+        #expect(list.count == 3 && list.count { $0["content"]?.string == "urn:carrel:title:\(title)" } == 2)
+        #expect(list.count { $0["clearKey"] == true } == 1)
+    }
+
     @Test func `takes the key that staff added as the first, and no key of a portal`() async throws {
         let shop = try await LicensedShop()
         let key = Secret.random(count: 16)

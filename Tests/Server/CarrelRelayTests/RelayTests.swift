@@ -173,11 +173,13 @@ struct `A relay` {
 
     @Test func `never leads to an address that its networks do not allow`() async throws {
         let server = try await LicenseServer()
-        let named = server.url.replacing("127.0.0.1", with: "127.0.0.1.nip.invalid")
+        // by default an address that is neither public nor this machine's own name is refused
+        let named = server.url.replacing("127.0.0.1", with: "127.0.0.2")
         for (url, networks) in [(server.url, ["10.0.0.0/8"]), (named, [])] {
             let relayed = try await RelayedService("\(url)/license") { $0.networks = networks.compactMap { AddressRange($0) } }
             let answer = try await relayed.code("", server)
             #expect(answer.status == 502 && answer.code == "relay.unreachable", "\(answer)")
+            #expect(answer.detail.contains("is not allowed"), "\(answer)")
         }
         #expect(server.count == 0)
         await server.stop()
