@@ -258,7 +258,7 @@ let serverTargets: [Target] = [
     // the sealed log
     server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
     // what slows down guessing
-    server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
+    server("Throttling", over: "Audit", "Bytes Crypto HTTP Metrics Store Threads"),
     // which passwords may be chosen, how they are hashed and checked
     server("Passwords", over: "WebAPI", "Bytes Crypto PasswordHash Threads", ["CCommonPasswords"]),
     // people, staff, sessions, devices, who calls, revocations
@@ -294,7 +294,7 @@ let serverTargets: [Target] = [
         "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
     ),
     // keys for packagers: CPIX, SPEKE
-    server("KeyExchange", over: "Home WebAPI Audit Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
+    server("KeyExchange", over: "Home WebAPI Audit Throttling Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
     // tokens, licenses
     server(
         "Licensing",
@@ -311,7 +311,7 @@ let serverTargets: [Target] = [
     server(
         "Relay",
         over: "Home WebAPI Audit Throttling Accounts",
-        "Bytes Crypto HTTP HTTPClient JSON Metrics Rights Subscription Threads Tokens Upstream"
+        "Bytes Crypto HTTP HTTPClient JSON Metrics Rights Store Subscription Threads Tokens Upstream"
     ),
     // other systems and app stores as sources
     server(
@@ -544,7 +544,7 @@ let testTargets: [Target] = [
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
     serverTests("ContentKeys", "Licensing Rights Tokens"),
-    serverTests("KeyExchange", "CPIX ContentKeys Rights Streaming"),
+    serverTests("KeyExchange", "CPIX ContentKeys Restoring Rights Streaming"),
     serverTests(
         "Licensing",
         "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
@@ -553,7 +553,7 @@ let testTargets: [Target] = [
     serverTests("Relay", "Metrics Relay Rights Tokens"),
     serverTests(
         "EntitlementSources",
-        "EditionDelivery EntitlementSources Entitlements HTTPServer Metrics PasswordHash Receipts Upstream Works"
+        "EditionDelivery EntitlementSources Entitlements HTTPServer Metrics PasswordHash Receipts Throttling Upstream Works"
     ),
     serverTests("SignOn", "Entitlements SignOn Upstream"),
     serverTests("Streaming", "Ingest Streaming Works"),

@@ -26,7 +26,7 @@ func measureProtectedReads() async throws {
 }
 
 /// A file that is deleted with its last descriptor's process.
-private struct ProtectedFile: ~Copyable {
+private final class ProtectedFile {
     let path: String
     let descriptor: Int32
     var dcf = dcf_file()
@@ -70,7 +70,7 @@ private struct ProtectedFile: ~Copyable {
 
     deinit {
         close(descriptor)
-        unlink(path)
+        unsafe unlink(path)
     }
 
     func compare(_ name: String, _ order: [UInt64]) async throws {
@@ -89,10 +89,7 @@ private struct ProtectedFile: ~Copyable {
             await stream.close()
             var file = dcf
             let floor = ContinuousClock.now
-            let isRight = unsafe tags.withUnsafeBufferPointer { tags in
-                unsafe file.tags = tags.baseAddress
-                return unsafe dcf_loop(descriptor, order, order.count, &file, &buffer) == 1
-            }
+            let isRight = unsafe dcf_loop(descriptor, order, order.count, &file, tags, &buffer) == 1
             precondition(isRight, "the C loop finds other tags")
             ratios.append((ContinuousClock.now - floor) / ours)
         }

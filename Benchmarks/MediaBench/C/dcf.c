@@ -8,7 +8,8 @@
 
 enum { BLOCK = 1 << 16 };
 
-int dcf_loop(int file, const uint64_t *blocks, size_t count, const struct dcf_file *dcf, uint8_t *buffer) {
+int dcf_loop(int file, const uint64_t *blocks, size_t count, const struct dcf_file *dcf,
+             const uint8_t *tags, uint8_t *buffer) {
     EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new(), *mac = EVP_CIPHER_CTX_new();
     int done = 0;
     if (cipher == NULL || mac == NULL) goto end;
@@ -29,7 +30,7 @@ int dcf_loop(int file, const uint64_t *blocks, size_t count, const struct dcf_fi
             EVP_EncryptUpdate(mac, NULL, &written, buffer + before, BLOCK);
             EVP_EncryptFinal_ex(mac, tag, &written);
             EVP_CIPHER_CTX_ctrl(mac, EVP_CTRL_AEAD_GET_TAG, 16, tag);
-            if (CRYPTO_memcmp(tag, dcf->tags + 16 * blocks[i], 16) != 0) goto end;
+            if (CRYPTO_memcmp(tag, tags + 16 * blocks[i], 16) != 0) goto end;
         }
         uint8_t iv[16];
         memcpy(iv, before ? buffer : dcf->iv, 16);

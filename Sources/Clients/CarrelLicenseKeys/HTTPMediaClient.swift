@@ -27,6 +27,8 @@ public struct HTTPMediaClient: MediaHTTPClient {
     public func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
         var request = ClientRequest(try Self.checked(url), headers: Self.headers(fields), maxResponseBytes: Int64(limit))
         request.maxRedirects = Self.redirectLimit
+        // a server on this machine does not lead to plain http elsewhere
+        request.allowsPlainRedirects = false
         let isRange = fields.contains { $0.name.lowercased() == "range" }
         do throws(HTTPClientError) { return try await send(request) } catch {
             // a range is never longer than requested

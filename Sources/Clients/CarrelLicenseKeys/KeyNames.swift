@@ -35,7 +35,8 @@ struct KeyNames {
     /// The key of a license: by its ID, or the only key of a license that was found by its content.
     func key(of use: LicenseUse) -> String? {
         if let id { if use.keyIDs.contains(id) { return id } }
-        guard use.keyIDs.count == 1, contents.contains(use.contentID) || contents.contains(use.licensedContent) else { return nil }
+        let isFound = contents.contains(use.contentID) || contents.contains(use.licensedContent)
+        guard use.keyIDs.count == 1, isFound else { return nil }
         switch name {
         // the license has another key than the one that the media name
         case .id: return nil
@@ -57,5 +58,7 @@ struct KeyNames {
         return isKeyID(start) ? start : nil
     }
 
-    private static func isKeyID(_ text: String) -> Bool { text.utf8.count == 32 && text.allSatisfy { $0.isASCII && $0.isHexDigit } }
+    private static func isKeyID(_ text: String) -> Bool {
+        text.utf8.count == 32 && text.allSatisfy { $0.isASCII && $0.isHexDigit }
+    }
 }

@@ -28,7 +28,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         package var content: String?
         /// Whether the content leaves as plain bytes: a license that keeps the default output rule then refuses.
         package var needsOpenOutput = false
-        /// Obligations that the caller enforces, in addition to those of this target and those that the app declared.
+        /// Obligations that the caller enforces, in addition to the obligations that this target enforces and the app declared.
         package var enforced: Set<String> = []
         /// Whether the first key counts the use; otherwise `begin` does.
         package var countsWithFirstKey = true
@@ -40,7 +40,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     private nonisolated let settings: Settings
     /// The licenses in use.
     private var uses: [LicenseUse] = []
-    /// Why the last token gave no license.
+    /// Why the last token gave no license; nil if it gave one.
     private var failure: PlayerError?
     private var hasBegun = false
     private var isEnded = false
@@ -73,25 +73,38 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     ///
     /// - Parameter name: the key as named by the file or the playlist.
     /// - Returns: the key; `unknown` if there is no license for it, `refused` with the reason if the license does not allow the use.
-    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
-        do throws(PlayerError) {
-            var offline: OfflineKeyAddress?
-            if case .address(let text) = name { offline = OfflineKeyAddress(text) }
-            guard let (use, id) = try await find(offline.map { .id($0.keyID.bytes) } ?? name) else {
-                return failure.map { .refused($0.message) } ?? .unknown
+    public func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(anyOf: [name]).answer }
+
+    /// Returns a key that has several names, after the use was counted.
+    ///
+    /// - Parameter names: the names of the key, the best first.
+    /// - Returns: the key; `unknown` if there is no license for it, `refused` with the reason if the license does not allow the use, or
+    ///   if the last token gave no license.
+    public func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        for name in names {
+            do throws(PlayerError) {
+                if let grant = try await grant(name) { return (.granted(grant), name) }
+            } catch {
+                return (.refused(error.message), name)
             }
-            let isCounted = settings.countsWithFirstKey || hasBegun
-            guard let offline else { return .granted(try await use.grant(id, isCounted: isCounted)) }
-            return .granted(try await use.grant(offline, isCounted: isCounted))
-        } catch {
-            return .refused(error.message)
         }
+        guard let failure else { return (.unknown, nil) }
+        return (.refused(failure.message), names.first)
+    }
+
+    private func grant(_ name: ContentKeyName) async throws(PlayerError) -> ContentKeyGrant? {
+        var offline: OfflineKeyAddress?
+        if case .address(let text) = name { offline = OfflineKeyAddress(text) }
+        guard let (use, id) = try await find(offline.map { .id($0.keyID.bytes) } ?? name) else { return nil }
+        let isCounted = settings.countsWithFirstKey || hasBegun
+        guard let offline else { return try await use.grant(id, isCounted: isCounted) }
+        return try await use.grant(offline, isCounted: isCounted)
     }
 
     /// Redeems a token, or stores a signed license.
     ///
-    /// - Parameter licenseToken: the token; if it gives no license, the next unknown key is refused with the reason. Text in no
-    ///   form of a token or a license, such as a license of another system, is ignored.
+    /// - Parameter licenseToken: the token; if it gives no license, unknown keys are refused with the reason until another token
+    ///   gives one. Text in no form of a token or a license, such as a license of another system, is ignored.
     public func receive(licenseToken: String) async {
         guard PlayerEngine.seemsLicense(licenseToken) else { return }
         do throws(PlayerError) {
@@ -101,6 +114,23 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
             failure = error
         }
     }
+
+    /// Stores a signed license inside a file, or redeems a token inside it at the device's own service. Tokens that lead to other
+    /// servers are refused.
+    ///
+    /// - Parameter text: the license or the token; text in no form of them is ignored.
+    public func receive(licenseInFile text: String) async {
+        guard PlayerEngine.seemsLicense(text) else { return }
+        do throws(PlayerError) {
+            try await engine.takeLicense(inFile: text)
+            failure = nil
+        } catch {
+            failure = error
+        }
+    }
+
+    /// Why the last token gave no license; nil if it gave one, or there was none.
+    public var tokenFailure: String? { failure?.message }
 
     /// The IDs of the licenses in use.
     public var licenses: [String] { uses.map(\.license) }
@@ -127,13 +157,47 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     /// - Throws: `player.denied` with the reason if the license does not allow the use; `player.store`, `player.vault`.
     package func license(for name: ContentKeyName) async throws(PlayerError) -> LicenseUse? { try await find(name)?.use }
 
-    /// Counts the use under each of its licenses, once; the counts are on the disk before this returns. Licenses that are found
-    /// later are counted with their first key.
+    /// Stores a license that came with a file: signed, or by redeeming a token at the device's own service.
     ///
-    /// - Throws: `player.denied` if a license does not allow the use any more; `player.store` if it cannot be counted.
+    /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
+    /// - Throws: the errors of ``add(_:)``; `player.token` for a token that leads to another server.
+    package func add(inFile text: String) async throws(PlayerError) { try await engine.takeLicense(inFile: text) }
+
+    /// Counts the use under each of its licenses, once; the counts are on the disk before this returns. Licenses that are found
+    /// later are counted with their first key. A license that does not allow the use any more does not stop the others.
+    ///
+    /// - Throws: if no license is left, `player.denied`, or `player.store` if the use cannot be counted.
     package func begin() async throws(PlayerError) {
-        for use in uses { try await use.begin() }
+        // first: a license that is found meanwhile is counted by its key, or below
         hasBegun = true
+        var tried: [LicenseUse] = []
+        var refusal: PlayerError?
+        var isAnyBegun = false
+        while let use = uses.first(where: { use in !tried.contains { $0 === use } }) {
+            tried.append(use)
+            do throws(PlayerError) {
+                try await use.begin()
+                isAnyBegun = true
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        if let refusal, !isAnyBegun { throw refusal }
+    }
+
+    /// Counts the use under the license that has a key, once; the count is on the disk before this returns. Other licenses are not
+    /// counted.
+    ///
+    /// - Parameter names: the names of the key, the best first.
+    /// - Returns: whether there is a license.
+    /// - Throws: `player.denied` if the license does not allow the use any more; `player.store` if it cannot be counted.
+    package func begin(anyOf names: [ContentKeyName]) async throws(PlayerError) -> Bool {
+        for name in names {
+            guard let use = try await find(name)?.use else { continue }
+            try await use.begin()
+            return true
+        }
+        return false
     }
 
     /// The license of a content, opened without counting.
@@ -166,18 +230,29 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     private func find(_ name: ContentKeyName) async throws(PlayerError) -> (use: LicenseUse, id: String)? {
         guard !isEnded else { throw PlayerError(.stopped, "the use of the licenses has ended") }
         let names = KeyNames(name, content: settings.content)
-        for use in uses { if let id = names.key(of: use) { return (use, id) } }
+        for use in uses where !use.isOver { if let id = names.key(of: use) { return (use, id) } }
+        // another license may allow what one that has ended does not
         var refusal: PlayerError?
         for content in names.contents {
             do throws(PlayerError) {
-                guard let use = try await license(of: content) else { continue }
-                if let id = names.key(of: use) { return (use, id) }
+                guard let use = try await license(of: content), let id = names.key(of: use) else { continue }
+                await stopEnded(names, except: use)
+                return (use, id)
             } catch {
                 refusal = refusal ?? error
             }
         }
+        // the license in use gives the reason
+        for use in uses { if let id = names.key(of: use) { return (use, id) } }
         if let refusal { throw refusal }
         return nil
+    }
+
+    /// Stops the uses that have ended and that another license replaces.
+    private func stopEnded(_ names: KeyNames, except current: LicenseUse) async {
+        let ended = uses.filter { $0 !== current && $0.isOver && names.key(of: $0) != nil }
+        uses.removeAll { use in ended.contains { $0 === use } }
+        for use in ended { await use.stop() }
     }
 
     /// A session under the license with the widest output: a license that keeps the default output rule is used only if there is

@@ -38,8 +38,8 @@ package actor LicenseUse {
     private var watch: Task<Void, Never>?
     private var hasBegun = false
     private var isStopped = false
-    /// Whether the license was renewed because a playlist differs from it.
-    private var hasRenewed = false
+    /// The renewal because a playlist differs from the license: one for all keys.
+    private var renewal: Task<Void, any Error>?
 
     /// How often the license is evaluated.
     private static let interval = Duration.milliseconds(500)
@@ -57,11 +57,23 @@ package actor LicenseUse {
         contact = ServiceContact(engine, session)
     }
 
-    deinit { watch?.cancel() }
+    deinit {
+        watch?.cancel()
+        // nobody follows the license any more
+        for end in ends.values { end.end(Self.endReason) }
+        end.end(Self.endReason)
+    }
 
-    /// Begins to follow the license.
+    private static let endReason = "the use of the license has ended"
+
+    /// Whether the license allows the use no more, as far as it is known now.
+    package nonisolated var isOver: Bool { end.refusal != nil || end.instant.map { $0 <= engine.clock.now } ?? false }
+
+    /// Begins to follow the license, and the contact with its service.
     func start() async {
         await apply(.success(result))
+        guard watch == nil, !isStopped else { return }
+        await contact.start(renews: false)
         guard watch == nil, !isStopped else { return }
         watch = Task { [weak self] in
             while !Task.isCancelled {
@@ -80,7 +92,7 @@ package actor LicenseUse {
         try await contact.attend()
         try await session.begin()
         hasBegun = true
-        await contact.start()
+        await contact.start(renews: true)
     }
 
     /// A key, while the license allows the use: it is evaluated for every request.
@@ -100,14 +112,17 @@ package actor LicenseUse {
         }
         let key: Secret
         if let known = keys[id] {
-            // the vault may be a slow device
-            guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
             key = known
         } else {
             key = isCounted ? try await session.key(keyID) : try await session.uncountedKey(keyID)
             keys[id] = key
         }
         if let refusal = await contact.refusal { throw PlayerError(.denied, refusal) }
+        // the vault may be a slow device; there is no wait from here on
+        guard !isStopped else {
+            keys = [:]
+            throw PlayerError(.stopped, Self.endReason)
+        }
         let keyEnd = ends[id] ?? ContentKeyEnd(end.instant)
         ends[id] = keyEnd
         var grant = ContentKeyGrant(key: key, relaxesOutput: relaxesOutput, maxPixels: result.maxPixels, end: keyEnd)
@@ -128,10 +143,7 @@ package actor LicenseUse {
         // a license of an earlier version does not say
         if try await engine.rotatesKeys(license) ?? address.rotates != address.rotates {
             // the server's setting may have changed since the license or the playlist was made
-            if !hasRenewed {
-                hasRenewed = true
-                try await engine.contactService(of: license)
-            }
+            try await renewOnce()
             guard try await engine.rotatesKeys(license) ?? address.rotates == address.rotates else {
                 throw PlayerError(
                     .denied,
@@ -147,6 +159,20 @@ package actor LicenseUse {
         return grant
     }
 
+    private func renewOnce() async throws(PlayerError) {
+        let task: Task<Void, any Error>
+        if let renewal {
+            task = renewal
+        } else {
+            let (engine, license) = (engine, license)
+            task = Task { try await engine.contactService(of: license) }
+            renewal = task
+        }
+        do { try await task.value } catch {
+            throw error as? PlayerError ?? PlayerError(.network, "the license cannot be renewed now")
+        }
+    }
+
     /// Evaluates another action under the same license, such as a copy. Nothing is counted.
     ///
     /// - Parameter action: the action.
@@ -160,9 +186,8 @@ package actor LicenseUse {
         watch?.cancel()
         watch = nil
         await contact.stop()
-        let reason = "the use of the license has ended"
-        for end in ends.values { end.end(reason) }
-        end.end(reason)
+        for end in ends.values { end.end(Self.endReason) }
+        end.end(Self.endReason)
         keys = [:]
         await session.stop()
     }

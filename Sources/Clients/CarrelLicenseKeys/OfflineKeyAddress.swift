@@ -22,9 +22,13 @@ struct OfflineKeyAddress: Hashable {
         let address = text.prefix { $0 != "#" }
         let parts = address.prefix { $0 != "?" }.dropFirst(Self.scheme.count).split(separator: "/")
         // host, …, hls, order, ticket, file
-        guard parts.count >= 5, parts[parts.count - 4] == "hls", let file = parts.last, file.hasSuffix(Self.ending) else { return nil }
+        guard parts.count >= 5, parts[parts.count - 4] == "hls", let file = parts.last, file.hasSuffix(Self.ending) else {
+            return nil
+        }
         let digits = file.dropLast(Self.ending.count)
-        guard 1...9 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(digits) else { return nil }
+        guard 1...9 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(digits) else {
+            return nil
+        }
         keyID = OrderKeys.id(ofOrder: String(parts[parts.count - 3]))
         self.number = number
         let query = address.drop { $0 != "?" }.dropFirst().split(separator: "&")

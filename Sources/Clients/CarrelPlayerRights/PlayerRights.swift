@@ -28,13 +28,19 @@ public struct PlayerRights: RightsSource {
     /// - Returns: the rights, whose end follows the license; or the reason for their absence.
     public func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer {
         do throws(PlayerError) {
-            let content = try await engine.process(url.text).contentID
-            let keys = LicenseKeys(engine, content: content)
-            guard let use = try await keys.license(of: content) else {
-                return .refused("the license of the token is not here")
-            }
-            do throws(PlayerError) { try await use.begin() } catch {
+            let redeemed = try await engine.process(url.text)
+            let keys = LicenseKeys(engine, content: redeemed.contentID)
+            let use: LicenseUse
+            do throws(PlayerError) {
+                guard let found = try await keys.license(of: redeemed.contentID) else {
+                    await engine.endUnused(redeemed.license)
+                    return .refused("the license of the token is not here")
+                }
+                try await found.begin()
+                use = found
+            } catch {
                 await keys.end()
+                await engine.endUnused(redeemed.license)
                 throw error
             }
             let extensions = use.relaxesOutput ? [StreamRights.Extension.openOutput] : []

@@ -173,7 +173,8 @@ public final class PlaylistProxy: Sendable {
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
             hasRights: redeemed != nil,
-            licenses: sessionKeys.tokenReceiver
+            licenses: sessionKeys.tokenReceiver,
+            mayHaveLicense: redeemed != nil || sessionKeys.isCounted
         )
         let content = SessionContent(
             SessionSource(name: source, origin: place, type: type, rights: redeemed),

@@ -24,4 +24,21 @@ package struct XMLElement: Sendable, Equatable {
     package func child(_ local: String) -> XMLElement? {
         children.first { $0.name.local == local }
     }
+
+    /// The namespaces of all elements and attributes, each once, in the order of the document.
+    package var namespaces: [String] {
+        var list: [String] = []
+        var known: Set<String> = []
+        collectNamespaces(&list, &known)
+        return list
+    }
+
+    private func collectNamespaces(_ list: inout [String], _ known: inout Set<String>) {
+        func add(_ name: XMLName) {
+            if let namespace = name.namespace, known.insert(namespace).inserted { list.append(namespace) }
+        }
+        add(name)
+        for attribute in attributes { add(attribute.name) }
+        for child in children { child.collectNamespaces(&list, &known) }
+    }
 }

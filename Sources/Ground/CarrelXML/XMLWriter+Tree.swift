@@ -8,10 +8,8 @@ extension XMLWriter {
     ///   - tree: the root element.
     ///   - prefixes: the prefix of each namespace; others get prefixes by number.
     package mutating func root(_ tree: XMLElement, prefixes: [String: String]) {
-        var namespaces: [String] = []
-        Self.collect(tree, &namespaces)
         var declared: [(namespace: String, prefix: String)] = []
-        for namespace in namespaces where namespace != Self.xmlNamespace {
+        for namespace in tree.namespaces where namespace != Self.xmlNamespace {
             declared.append((namespace, prefixes[namespace] ?? "ns\(declared.count + 1)"))
         }
         let names = Dictionary(declared.map { ($0.namespace, $0.prefix) }) { first, _ in first }
@@ -20,13 +18,6 @@ extension XMLWriter {
     }
 
     private static let xmlNamespace = "http://www.w3.org/XML/1998/namespace"
-
-    private static func collect(_ tree: XMLElement, _ namespaces: inout [String]) {
-        for name in [tree.name] + tree.attributes.map(\.name) {
-            if let namespace = name.namespace, !namespaces.contains(namespace) { namespaces.append(namespace) }
-        }
-        for child in tree.children { collect(child, &namespaces) }
-    }
 
     private mutating func write(
         _ tree: XMLElement,

@@ -43,8 +43,8 @@ package struct LicenseConditions: Sendable, Hashable {
     /// Whether there is no condition.
     package var isEmpty: Bool { self == Self() }
 
-    /// Whether a license must be kept by its device: a stream starts anew each time, and nothing would be counted.
-    package var needsStore: Bool { storageSeconds != nil || playCount != nil }
+    /// Whether a license must be kept by its device: a stream is redeemed again for each use, so nothing would be counted.
+    package var needsStore: Bool { storageSeconds != nil || playCount != nil || copyCharacters != nil || printPages != nil }
 
     /// Checks every bound.
     ///

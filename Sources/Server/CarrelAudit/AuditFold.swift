@@ -165,6 +165,31 @@ package final class AuditFold: Sendable {
         try await record(key, of: actor.id, on: subject, by: actor, at: now)
     }
 
+    /// Records an entry, or counts it among the entries of an account that is not its actor, such as a message that anyone may send.
+    ///
+    /// - Parameters:
+    ///   - action: the action.
+    ///   - account: the account; entries of different accounts are never combined.
+    ///   - subject: the subject.
+    ///   - actor: the client.
+    ///   - now: the time.
+    ///   - outcome: the outcome.
+    ///   - reason: the reason, and what else differs.
+    /// - Throws: the database's error when the log cannot be written; the entry is then discarded.
+    package func record(
+        _ action: String,
+        of account: String,
+        on subject: String,
+        by actor: AuditActor,
+        at now: Instant,
+        outcome: AuditEntry.Outcome = .allowed,
+        reason: String
+    ) async throws {
+        let subject = Self.cut(subject)
+        let key = Key(actor.id, action, subject, outcome, reason)
+        try await record(key, of: account, on: subject, by: actor, at: now)
+    }
+
     /// Records the refusal of a sign-in, or counts it, by account and reason.
     ///
     /// - Parameters:

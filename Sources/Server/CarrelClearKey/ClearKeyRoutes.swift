@@ -16,9 +16,6 @@ struct ClearKeyRoutes: Sendable {
     let clock: any WallClock
     let limiter: TokenBucketLimiter
 
-    /// The field of a license message.
-    private static let field = "X-AxDRM-Message"
-
     func add(to router: inout Router) {
         router.openToOtherOrigins { router in
             router.on(.post, "v1/clear-key", acceptsChunks: true) { request, _ in
@@ -54,12 +51,12 @@ struct ClearKeyRoutes: Sendable {
                 "the body is neither a request of ClearKey (JSON) nor of a player (JOSE); other vendors' requests go to /v1/relay/NAME"
             )
         }
-        let answer = try await licenses.answer(text, message: request.headers[Self.field], requestID: request.id)
+        let answer = try await licenses.answer(text, message: try request.licenseMessage(), requestID: request.id)
         return HTTPResponse.bytes(Array(answer.utf8), type: "application/jose").unstored
     }
 
     private func clearKey(_ request: HTTPRequest, _ bytes: [UInt8]) async throws -> HTTPResponse {
-        let (bearer, field) = (request.bearerToken, request.headers[Self.field])
+        let (bearer, field) = (request.bearerToken, try request.licenseMessage())
         guard bearer == nil || field == nil || bearer == field else {
             throw RuleError(.invalid, "license.token", "the bearer token and X-AxDRM-Message are two license messages: send one")
         }

@@ -35,7 +35,7 @@ package enum ContentKeyStore {
     package enum Reach: Sendable {
         /// Keys without an owner.
         case unowned
-        /// Keys without an owner that were not created for a packager, who would know the key.
+        /// Keys without an owner that staff added by their id, or that were created for a title: a packager would know any other key.
         case title
         /// The keys of one portal, and keys without an owner.
         case portal(String)
@@ -48,7 +48,7 @@ package enum ContentKeyStore {
         fileprivate func includes(_ owner: String?, _ content: String?) -> Bool {
             switch self {
             case .unowned: owner == nil
-            case .title: owner == nil && content == nil
+            case .title: owner == nil && (content.map(TitleContent.isID) ?? true)
             case .portal(let id): owner == nil || owner == id
             case .all: true
             }
@@ -61,7 +61,7 @@ package enum ContentKeyStore {
         package let addedAt: Instant
         /// The id of the back-office key that may name it; nil for every portal.
         package let owner: String?
-        /// The content id that the key was created or imported for; nil for a key that was added by its id.
+        /// The content id that the key was created or imported for, of a title too; nil for a key that was added by its id.
         package let content: String?
         /// Whether ClearKey may serve it.
         package let allowsClearKey: Bool
@@ -115,9 +115,9 @@ package enum ContentKeyStore {
 
     /// A key that ClearKey may serve; nil without one within the reach, and for the key of a title.
     static func keyForClearKey(_ id: KeyID, of reach: Reach, in transaction: any Transaction) throws -> MasterKeyring.Wrapped? {
-        guard let row = try transaction.row(servedByClearKey, [.text(id.hex)]), reach.includes(try row.textIfPresent(2), try row.textIfPresent(3)),
-            try row.textIfPresent(3).map({ !TitleContent.isID($0) }) ?? true
-        else { return nil }
+        guard let row = try transaction.row(servedByClearKey, [.text(id.hex)]) else { return nil }
+        let (owner, content) = (try row.textIfPresent(2), try row.textIfPresent(3))
+        guard reach.includes(owner, content), !(content.map(TitleContent.isID) ?? false) else { return nil }
         return .init(masterVersion: try row.integer(0), bytes: try row.blob(1))
     }
 

@@ -18,8 +18,9 @@ extension ContentKeys {
     ///   - actor: the packager, for the audit log.
     /// - Returns: the key of each id.
     /// - Throws: ``ServerError`` `request.conflict` for a key that was not created or imported for this content, and for an id that was
-    ///   revoked; `request.forbidden` for the key of a title.
+    ///   revoked; `request.forbidden` for the key or the content of a title.
     package func keys(_ ids: [KeyID], ofContent content: String, for actor: AuditActor) async throws -> [KeyID: Secret] {
+        try Self.requireNotReserved(content)
         try await requireNoTitle(ids)
         let (now, master) = (clock.now, master)
         return try await database.write { transaction in
@@ -43,6 +44,13 @@ extension ContentKeys {
             let count = ids.count == 1 ? "1 key" : "\(ids.count) keys"
             try AuditStore.append(actor.entry("content-key.send", on: content, at: now, reason: count), in: transaction)
             return keys
+        }
+    }
+
+    /// Refuses the content ids of titles, whose keys never come out.
+    static func requireNotReserved(_ content: String) throws(ServerError) {
+        guard !TitleContent.isReserved(content) else {
+            throw ServerError(.forbidden, "content ids with urn:carrel: are of the catalog: choose another")
         }
     }
 

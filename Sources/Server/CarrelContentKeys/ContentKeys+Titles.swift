@@ -20,7 +20,8 @@ extension ContentKeys {
     ///   - now: the time.
     ///   - transaction: a transaction that writes.
     /// - Returns: the number of the contents' key: the last one, unless it is for other contents, was removed or was revoked. As
-    ///   the first key, one that staff added is used; others are always new.
+    ///   the first key, one that staff added is used; others are always new: a key that was created for contents before a restore is
+    ///   not used for others.
     /// - Throws: the database's error.
     package func requireTitleKey(
         _ title: String,
@@ -34,13 +35,18 @@ extension ContentKeys {
         var next = number + 1
         while true {
             let id = TitleContent.keyID(ofTitle: title, number: next)
-            if next == 1, try titleKey(title, 1, in: transaction) != nil { return 1 }
+            if next == 1, try titleKey(title, 1, in: transaction) != nil,
+                try ContentKeyStore.content(of: id, in: transaction) == nil
+            {
+                return 1
+            }
             let isTaken = try RevokedRight.key.isRevoked(id.hex, in: transaction)
             if !isTaken {
                 let key = try master.current.wrap(.random(count: KeyID.byteCount))
-                // no content: packagers, which get back the keys of their contents, do not get this one
-                if try ContentKeyStore.insert(id, key, owner: nil, content: nil, at: now, in: transaction) {
-                    let entry = actor.entry("content-key.create", on: id.hex, at: now, reason: TitleContent.id(ofTitle: title))
+                // no packager has a content of this id, so that none gets the key back
+                let content = TitleContent.id(ofTitle: title)
+                if try ContentKeyStore.insert(id, key, owner: nil, content: content, at: now, in: transaction) {
+                    let entry = actor.entry("content-key.create", on: id.hex, at: now, reason: content)
                     try AuditStore.append(entry, in: transaction)
                     return next
                 }

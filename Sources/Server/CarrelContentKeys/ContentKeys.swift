@@ -45,11 +45,14 @@ package struct ContentKeys: Sendable {
     ///   - content: the content that packagers get the key for; nil if they do not get it. A key of a title has none.
     ///   - actor: the actor for the audit log.
     /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or the id was revoked; `request.forbidden` for
-    ///   the key of a title with an owner or a content; `request.not-found` for an unknown owner.
+    ///   the key of a title with an owner or a content, and for the content of a title; `request.not-found` for an unknown owner.
     package func add(_ id: KeyID, _ key: Secret, owner: String?, content: String? = nil, by actor: AuditActor) async throws {
         let now = clock.now
         if let owner { try await requirePortal(owner, id) }
-        if content != nil { try await requireNoTitle([id]) }
+        if let content {
+            try Self.requireNotReserved(content)
+            try await requireNoTitle([id])
+        }
         let wrapped = try master.current.wrap(key)
         let master = master
         try await database.write { transaction in

@@ -24,6 +24,9 @@ package enum TitleContent {
         KeyID(label: id(ofTitle: title) + (number > 1 ? "\n\(number)" : ""))
     }
 
+    /// Whether a content id is the server's own: packagers choose another.
+    static func isReserved(_ content: String) -> Bool { content.lowercased().utf8.starts(with: "urn:carrel:".utf8) }
+
     /// Whether a content id is of a title.
     static func isID(_ content: String) -> Bool { content.utf8.starts(with: "urn:carrel:title:".utf8) }
 

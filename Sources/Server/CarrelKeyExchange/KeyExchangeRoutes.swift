@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCPIX
 import CarrelHTTP
 import CarrelJSON
+import CarrelThrottling
 import CarrelWebAPI
 
 /// `/v1/cpix` and `/speke/…/copyProtection`: keys for packagers.
 struct KeyExchangeRoutes: Sendable {
     let exchange: KeyExchange
     let callers: RequestAuthenticator
+    let clock: any WallClock
+    let limiter: TokenBucketLimiter
     /// The program in `Speke-User-Agent`.
     let agent: String
 
@@ -31,25 +35,51 @@ struct KeyExchangeRoutes: Sendable {
 
     func add(to router: inout Router) {
         for service in Service.allCases {
-            router.on(.post, service.rawValue) { request, _ in
-                let fields = fields(service, request)
-                do {
-                    return try await respond(to: request, service, fields)
-                } catch let error as CPIXError {
-                    return try Self.refusal(error, service, fields)
-                }
+            // a form is refused below, in the words of the protocol
+            router.on(.post, service.rawValue, acceptsForms: true) { request, _ in
+                try await answer(request, service) { actor, fields in try await keys(request, service, actor, fields) }
             }
             router.on(.get, "\(service.rawValue)/heartbeat") { request, _ in
-                _ = try await callers.requireKey(request, .exchangeKeys)
-                var response = HTTPResponse.json(["statusMessage": "alive"])
-                for field in fields(service, request) { response.headers[field.name] = field.value }
-                return response
+                try await answer(request, service) { _, fields in
+                    var response = HTTPResponse.json(["statusMessage": "alive"])
+                    for field in fields { response.headers[field.name] = field.value }
+                    return response
+                }
             }
         }
     }
 
-    private func respond(to request: HTTPRequest, _ service: Service, _ fields: HTTPFields) async throws -> HTTPResponse {
-        let actor = try await callers.requireKey(request, .exchangeKeys)
+    /// Answers a packager, refusals in the form of its protocol.
+    private func answer(
+        _ request: HTTPRequest,
+        _ service: Service,
+        _ body: (AuditActor, HTTPFields) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        let fields = fields(service, request)
+        do {
+            try throttle()
+            return try await body(try await callers.requireKey(request, .exchangeKeys), fields)
+        } catch {
+            return try Self.refusal(error, service, fields)
+        }
+    }
+
+    private func throttle() throws(RuleError) {
+        guard let network = ClientNetwork.current, let wait = limiter.take("\(network)", at: clock.now) else { return }
+        throw RuleError(
+            .throttled,
+            "content-key.throttled",
+            "there were too many requests for content keys from this network",
+            retryAfter: max(1, wait.components.seconds)
+        )
+    }
+
+    private func keys(
+        _ request: HTTPRequest,
+        _ service: Service,
+        _ actor: AuditActor,
+        _ fields: HTTPFields
+    ) async throws -> HTTPResponse {
         guard ["application/xml", "text/xml", nil].contains(request.contentType) else {
             throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/xml")
         }
@@ -68,10 +98,21 @@ struct KeyExchangeRoutes: Sendable {
         }
     }
 
-    /// The refusal of a request: a problem document, and for packagers that follow SPEKE its text alone.
-    private static func refusal(_ error: CPIXError, _ service: Service, _ fields: HTTPFields) throws -> HTTPResponse {
-        let status: HTTPStatus = error.code == .tooLarge ? .contentTooLarge : .badRequest
-        guard service != .cpix else { throw HTTPError(status, HTTPError.Code(error.code.identifier), error.message) }
-        return HTTPResponse.text(error.message + "\n", status: status, headers: fields)
+    /// The refusal of a request: a problem document, and for packagers that follow SPEKE its text alone. A failure of the server is rethrown,
+    /// so that the router logs it.
+    private static func refusal(_ error: any Error, _ service: Service, _ fields: HTTPFields) throws -> HTTPResponse {
+        let problem: HTTPError
+        switch error {
+        case let error as CPIXError:
+            let status: HTTPStatus = error.code == .tooLarge ? .contentTooLarge : .badRequest
+            problem = HTTPError(status, HTTPError.Code(error.code.identifier), error.message)
+        case let error as HTTPError: problem = error
+        case let error as any HTTPProblemConvertible where !error.isFailure: problem = error.problem
+        default: throw error
+        }
+        guard service != .cpix else { throw problem }
+        var headers = problem.headers
+        for field in fields { headers[field.name] = field.value }
+        return HTTPResponse.text(problem.message + "\n", status: problem.status, headers: headers)
     }
 }

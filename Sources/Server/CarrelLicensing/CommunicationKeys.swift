@@ -15,6 +15,8 @@ import CarrelTokens
 package final class CommunicationKeys: Sendable {
     private let database: any Database
     private let master: MasterKeyring.Shared
+    /// The ids of keys that open relays, and make no grant here.
+    private let relayKeys: Set<KeyID>
     /// Every node reads its own secrets again once a minute.
     private let cache = SnapshotCache<Int, [LicenseMessage.CommunicationKey]>(limit: 1, life: .seconds(60))
 
@@ -22,9 +24,8 @@ package final class CommunicationKeys: Sendable {
     private static let limit = 1000
 
     /// Creates the service's first key if none exists.
-    init(database: any Database, master: MasterKeyring.Shared, at now: Instant) async throws {
-        self.database = database
-        self.master = master
+    init(database: any Database, master: MasterKeyring.Shared, relayKeys: Set<KeyID>, at now: Instant) async throws {
+        (self.database, self.master, self.relayKeys) = (database, master, relayKeys)
         try await SigningSecret.makeFirst(.message, master, in: database, at: now)
     }
 
@@ -68,11 +69,19 @@ package final class CommunicationKeys: Sendable {
         case portal(String?)
     }
 
-    /// The key of an id, and its system; nil for an unknown key.
+    /// The key of an id, and its system; nil for an unknown key, for the key of a relay, and if the back-office key that its messages
+    /// count as was revoked.
     func find(_ id: KeyID, at now: Instant) async throws -> (key: LicenseMessage.CommunicationKey, signer: Signer)? {
         if let key = try await own(at: now).first(where: { $0.id == id }) { return (key, .service) }
-        guard let found = try await database.read({ try LicenseStore.communicationKey(id, in: $0) }) else { return nil }
-        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(found.key)), .portal(found.owner))
+        guard !relayKeys.contains(id) else { return nil }
+        let valid = try await database.readBriefly { transaction -> (key: MasterKeyring.Wrapped, owner: String?)? in
+            guard let stored = try LicenseStore.communicationKey(id, in: transaction),
+                try stored.owner.map({ try Accounts.isServiceKeyValid($0, in: transaction) }) ?? true
+            else { return nil }
+            return stored
+        }
+        guard let stored = valid else { return nil }
+        return (try LicenseMessage.CommunicationKey(id: id, secret: try master.unwrap(stored.key)), .portal(stored.owner))
     }
 
     /// A key as lists have it.
@@ -122,11 +131,14 @@ package final class CommunicationKeys: Sendable {
     ///   - owner: the back-office key whose content keys its messages may name; nil: only keys without an owner.
     ///   - actor: the actor for the audit log.
     ///   - now: the time.
-    /// - Throws: ``ServerError`` `request.conflict` if another key has that id, or there are too many; `request.not-found` for an
-    ///   unknown owner.
+    /// - Throws: ``ServerError`` `request.conflict` if another key or a relay's has that id, or there are too many; `request.not-found`
+    ///   for an unknown owner.
     func add(_ id: KeyID, _ secret: Secret, owner: String?, by actor: AuditActor, at now: Instant) async throws {
         guard try await !own(at: now).contains(where: { $0.id == id }) else {
             throw ServerError(.conflict, "a key of the service has this id", conflictingID: id.uuid)
+        }
+        guard !relayKeys.contains(id) else {
+            throw ServerError(.conflict, "the key of a relay has this id: it opens the relay alone", conflictingID: id.uuid)
         }
         let wrapped = try master.current.wrap(secret)
         let master = master

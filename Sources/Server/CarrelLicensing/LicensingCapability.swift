@@ -10,6 +10,7 @@ package import CarrelHTTP
 package import CarrelHome
 import CarrelMetrics
 package import CarrelOrders
+package import CarrelRights
 import CarrelThrottling
 package import CarrelStore
 package import CarrelWebAPI
@@ -41,6 +42,8 @@ package struct LicensingCapability: Capability {
         package var rightsListener: String?
         /// Whether an authenticator in a query is refused.
         package var refusesQuerySecrets = false
+        /// The ids of keys that open relays, and make no grant here.
+        package var relayKeys: Set<KeyID> = []
 
         package init() {}
     }
@@ -56,7 +59,12 @@ package struct LicensingCapability: Capability {
         leases: Leases,
         audit: Audit
     ) async throws {
-        tokens = try await Tokens(database: context.database, master: context.master, at: context.clock.now)
+        tokens = try await Tokens(
+            database: context.database,
+            master: context.master,
+            relayKeys: settings.relayKeys,
+            at: context.clock.now
+        )
         licenses = Licenses(
             authority: authority.authority,
             database: context.database,

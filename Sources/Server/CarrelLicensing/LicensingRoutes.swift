@@ -32,7 +32,7 @@ struct LicensingRoutes: Sendable {
     func add(to router: inout Router) {
         router.on(.post, "v1/license") { request, _ in
             let text = try await signed(request)
-            let answer = try await licenses.answer(text, message: request.headers["X-AxDRM-Message"], requestID: request.id)
+            let answer = try await licenses.answer(text, message: try request.licenseMessage(), requestID: request.id)
             var response = HTTPResponse(.ok, body: .bytes(Array(answer.utf8)))
             response.headers["Content-Type"] = "application/jose"
             return response.unstored

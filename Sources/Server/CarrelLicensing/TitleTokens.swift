@@ -64,7 +64,8 @@ struct TitleTokens: Sendable {
     ///   - actor: the actor for the audit log.
     ///   - issuer: the requesting back-office key; nil for staff.
     /// - Returns: the three forms.
-    /// - Throws: ``RuleError`` `license.title` for a title that is not there or has no key; ``ServerError`` `request.invalid`.
+    /// - Throws: ``RuleError`` `license.title` for a title that is not there or has no key, `license.condition` for an audiobook's condition
+    ///   that its order does not have; ``ServerError`` `request.invalid`.
     func make(_ request: Request, by actor: AuditActor, issuer: String?) async throws -> Made {
         let now = clock.now
         let fresh = try request.account.map { Account(id: Random.uuid(), name: try Account.checkedName($0)) }
@@ -76,6 +77,7 @@ struct TitleTokens: Sendable {
         let file: String?
         (rules.account, rules.deviceThumbprint, file) = try await database.write { transaction -> (String?, String?, String?) in
             let device = try thumbprint(of: request.device, in: transaction)
+            try Self.requireConditions(request, in: transaction)
             let file = try requireKey(request.title, by: actor, at: now, in: transaction)
             let account = try fresh.map { try Accounts.findOrCreate($0, at: now, in: transaction) }
             guard account?.isSuspended != true else { throw RuleError.licenseSuspended }
@@ -102,6 +104,22 @@ struct TitleTokens: Sendable {
         case .player(let id): try Players.require(id, in: transaction).signingKey
         case .thumbprint(let text): text
         }
+    }
+
+    /// Refuses the conditions of an audiobook that hold in a license alone. Its order is also on the shelf and streams from there, without
+    /// them.
+    ///
+    /// - Throws: ``RuleError`` `license.condition`, `license.title`.
+    private static func requireConditions(_ request: Request, in transaction: any Transaction) throws {
+        guard let condition = request.conditions.namesBeyondOrders.first,
+            try TitleContent.kind(of: request.title, in: transaction) == .audiobook
+        else { return }
+        throw RuleError(
+            .invalid,
+            "license.condition",
+            "the condition \(condition) is not for an audiobook, which also plays on the shelf, without it: "
+                + "a rental has an end and a time of play, and metering reports plays"
+        )
     }
 
     /// Makes sure that a title can be licensed. The key of an edition with a protected file is made if it is missing.
@@ -151,5 +169,17 @@ struct TitleTokens: Sendable {
             expiresAt: rules.expiresAt,
             entitlement: entitlement
         ).write(under: key)
+    }
+}
+
+extension LicenseConditions {
+    /// The names of the conditions that hold in a license, and that no order has: all but the report of plays.
+    fileprivate var namesBeyondOrders: [String] {
+        let conditions = [
+            ("notBefore", startsAt != nil), ("storage", storageSeconds != nil), ("plays", playCount != nil),
+            ("maxPixels", maxPixels != nil), ("attended", attendedSeconds != nil), ("copy", copyCharacters != nil),
+            ("print", printPages != nil), ("noExport", forbidsExport), ("watermark", watermark != nil),
+        ]
+        return conditions.filter(\.1).map(\.0)
     }
 }

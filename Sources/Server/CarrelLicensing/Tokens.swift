@@ -5,7 +5,7 @@ package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 package import CarrelHome
-import CarrelRights
+package import CarrelRights
 package import CarrelStore
 import CarrelThreads
 package import CarrelTokens
@@ -20,11 +20,28 @@ package final class Tokens: Sendable {
     private let cache = SnapshotCache<Int, [SigningSecret]>(limit: 1, life: .seconds(60))
 
     /// The first secret is made at first use.
-    package init(database: any Database, master: MasterKeyring.Shared, at now: Instant) async throws {
+    ///
+    /// - Parameters:
+    ///   - database: the database.
+    ///   - master: the master key.
+    ///   - relayKeys: the ids of keys that open relays: no message under them makes a grant.
+    ///   - now: the time.
+    /// - Throws: the database's error.
+    package init(
+        database: any Database,
+        master: MasterKeyring.Shared,
+        relayKeys: Set<KeyID> = [],
+        at now: Instant
+    ) async throws {
         self.database = database
         self.master = master
         try await SigningSecret.makeFirst(.token, master, in: database, at: now)
-        communicationKeys = try await CommunicationKeys(database: database, master: master, at: now)
+        communicationKeys = try await CommunicationKeys(
+            database: database,
+            master: master,
+            relayKeys: relayKeys,
+            at: now
+        )
     }
 
     private func secrets(at now: Instant) async throws -> [SigningSecret] {

@@ -10,13 +10,16 @@ import CarrelRights
 import CarrelStore
 import CarrelSubscription
 import CarrelThreads
+import CarrelThrottling
 import CarrelTokens
 
 /// A license server of another vendor: forwards the requests that a license message opens, byte for byte.
 ///
-/// A circuit breaker suspends requests to a server that is down, and the number of concurrent requests is limited.
+/// A circuit breaker suspends requests to a server that is down, and the number of concurrent requests is limited, for each network too.
 final class Relay: Sendable {
     let settings: RelaySettings
+    /// The certificate of its players; nil without ``RelaySettings/certificateURL``.
+    let certificate: RelayCertificate?
     private let exchange: RelayExchange
     private let clock: any WallClock
     private let database: any Database
@@ -25,31 +28,26 @@ final class Relay: Sendable {
 
     private struct State {
         var breaker: CircuitBreaker
-        var inFlight = 0
+        var slots: UpstreamSlots
         var answeredAt: Instant?
         var failed: (at: Instant, why: String)?
-        var certificate: Certificate?
-        /// The request for a certificate that other requests wait for.
-        var fetch: Task<Certificate, any Error>?
     }
-
-    /// The certificate that players need before they can ask for a license.
-    struct Certificate: Sendable {
-        let answer: RelayAnswer
-        let until: Instant
-    }
-
-    /// The lifetime of a certificate whose server does not say it.
-    private static let usualLife = Duration.seconds(300)
 
     init(_ settings: RelaySettings, _ context: ServiceContext) {
         self.settings = settings
-        exchange = RelayExchange(settings)
+        let exchange = RelayExchange(settings)
+        self.exchange = exchange
         clock = context.clock
         database = context.database
-        let state = Locked(State(breaker: CircuitBreaker(settings.breaker)))
+        // every request has a verified message, so that all of them share the slots; an eighth is for one network
+        let slots = UpstreamSlots(settings.concurrency, unconfirmed: settings.concurrency)
+        let state = Locked(State(breaker: CircuitBreaker(settings.breaker), slots: slots))
         self.state = state
-        meter = RelayMeter(context.metrics, relay: settings.name) { state.withLock { $0.breaker.state != .closed } }
+        let meter = RelayMeter(context.metrics, relay: settings.name) { state.withLock { $0.breaker.state != .closed } }
+        self.meter = meter
+        certificate = settings.certificateURL.map { url in
+            RelayCertificate(url, settings, exchange, clock: context.clock, meter: meter)
+        }
     }
 
     // MARK: Messages
@@ -57,14 +55,23 @@ final class Relay: Sendable {
     /// Verifies the license message of a request.
     ///
     /// - Parameters:
-    ///   - text: the value of `X-AxDRM-Message`; nil without one.
+    ///   - texts: the values of `X-AxDRM-Message`: one, so that the license server reads the message that was verified.
     ///   - address: the client's address; nil if unknown.
     ///   - now: the time.
-    /// - Returns: the message. Its further rules are for the license server, which gets it unchanged.
+    /// - Returns: the message, and its text. Its further rules are for the license server, which gets the text unchanged.
     /// - Throws: `relay.message`.
-    func verify(_ text: String?, from address: IPAddress?, at now: Instant) throws(RelayError) -> LicenseMessage {
+    func verify(
+        _ texts: [String],
+        from address: IPAddress?,
+        at now: Instant
+    ) throws(RelayError) -> (message: LicenseMessage, text: String) {
         do throws(RelayError) {
-            guard let text else { throw RelayError(.message, "the request has no license message in X-AxDRM-Message") }
+            guard let text = texts.first else {
+                throw RelayError(.message, "the request has no license message in X-AxDRM-Message")
+            }
+            guard texts.count == 1 else {
+                throw RelayError(.message, "the request has several fields X-AxDRM-Message: send one license message")
+            }
             let message: LicenseMessage
             do throws(RightsError) {
                 message = try LicenseMessage.read(text, keys: [settings.key], at: now)
@@ -78,7 +85,7 @@ final class Relay: Sendable {
             guard entitlement.access.addresses.isEmpty || address.map(entitlement.access.allows) == true else {
                 throw RelayError(.message, "the license message is for clients at other addresses")
             }
-            return message
+            return (message, text)
         } catch {
             meter.count(.refused)
             throw error
@@ -91,65 +98,34 @@ final class Relay: Sendable {
     ///
     /// - Parameters:
     ///   - body: the body, sent unchanged.
-    ///   - headers: the fields of the client's request; the fields of Axinom's services, the body's type, and `relay.fields` are sent.
+    ///   - message: the verified license message.
+    ///   - headers: the fields of the client's request; the other fields of Axinom's services, the body's type, and `relay.fields` are sent.
     /// - Returns: the response.
     /// - Throws: ``RelayError``.
-    func forward(_ body: [UInt8], _ headers: HTTPFields) async throws(RelayError) -> RelayAnswer {
+    func forward(_ body: [UInt8], _ message: String, _ headers: HTTPFields) async throws(RelayError) -> RelayAnswer {
         let names = Set(settings.fields.map { $0.lowercased() }).union(["content-type", "content-encoding", "accept"])
-        var passed: HTTPFields = [:]
+        var passed: HTTPFields = ["X-AxDRM-Message": message]
         for field in headers {
             let name = field.name.lowercased()
+            guard name != "x-axdrm-message" else { continue }
             if name.hasPrefix(RelayAnswer.prefix) || names.contains(name) { passed.append(field.name, field.value) }
         }
         return try await send(ClientRequest(.post, settings.url, headers: passed, body: .bytes(body)))
     }
 
-    /// The certificate of the license server, from the cache while its lifetime lasts. Concurrent requests share one fetch.
-    ///
-    /// - Parameter url: the address of the certificate.
-    /// - Returns: the certificate, and until when it is fresh.
-    /// - Throws: ``RelayError``.
-    func certificate(_ url: String) async throws -> Certificate {
-        let now = clock.now
-        let fetch = state.withLock { state -> Task<Certificate, any Error>? in
-            if let certificate = state.certificate, now < certificate.until { return nil }
-            if let fetch = state.fetch { return fetch }
-            let fetch = Task { [self] in
-                defer { self.state.withLock { $0.fetch = nil } }
-                return try await fetchCertificate(url)
-            }
-            state.fetch = fetch
-            return fetch
-        }
-        if let fetch { return try await fetch.value }
-        guard let certificate = state.withLock(\.certificate) else { return try await fetchCertificate(url) }
-        return certificate
-    }
-
-    private func fetchCertificate(_ url: String) async throws -> Certificate {
-        let answer = try await send(ClientRequest(url))
-        guard answer.status == .ok else {
-            throw RelayError(
-                .answer,
-                "the license server has no certificate at relay.certificate-url (status \(answer.status.rawValue))"
-            )
-        }
-        let now = clock.now
-        let life = min(answer.lifetime ?? Self.usualLife, settings.certificateLife)
-        let certificate = Certificate(answer: answer, until: now + life)
-        state.withLock { $0.certificate = life > .zero ? certificate : nil }
-        return certificate
-    }
-
     /// Sends a request, unless the breaker or the limit prevents it. It runs to its own time limit, even if its client has given up:
     /// clients with a shorter timeout would otherwise keep the breaker from noticing that the server is unreachable.
     private func send(_ request: ClientRequest) async throws(RelayError) -> RelayAnswer {
-        let admission = state.withLock { state -> CircuitBreaker.Admission? in
-            guard state.inFlight < settings.concurrency, let admission = state.breaker.admit(at: clock.now) else { return nil }
-            state.inFlight += 1
-            return admission
+        let network = ClientNetwork.current
+        let admission = state.withLock { state -> (CircuitBreaker.Admission, UpstreamSlots.Slot)? in
+            guard let slot = state.slots.take(isConfirmed: false, from: network) else { return nil }
+            guard let admission = state.breaker.admit(at: clock.now) else {
+                state.slots.giveBack(slot)
+                return nil
+            }
+            return (admission, slot)
         }
-        guard let admission else {
+        guard let (admission, slot) = admission else {
             meter.count(.shed)
             throw RelayError(
                 .unavailable,
@@ -160,11 +136,15 @@ final class Relay: Sendable {
         let started = ContinuousClock.now
         let result = await Task { [exchange] in await exchange.send(request) }.value
         meter.observe(ContinuousClock.now - started)
-        await end(admission, result)
+        await end(admission, slot, result)
         return try result.get()
     }
 
-    private func end(_ admission: CircuitBreaker.Admission, _ result: Result<RelayAnswer, RelayError>) async {
+    private func end(
+        _ admission: CircuitBreaker.Admission,
+        _ slot: UpstreamSlots.Slot,
+        _ result: Result<RelayAnswer, RelayError>
+    ) async {
         let outcome: CircuitBreaker.Outcome
         var why = ""
         switch result {
@@ -177,7 +157,7 @@ final class Relay: Sendable {
         let now = clock.now
         let (before, after) = state.withLock { state in
             let before = state.breaker.state
-            state.inFlight -= 1
+            state.slots.giveBack(slot)
             state.breaker.end(admission, outcome, at: now)
             if outcome == .answered { state.answeredAt = now }
             if !why.isEmpty { state.failed = (now, why) }
@@ -206,16 +186,20 @@ final class Relay: Sendable {
         let answeredAt: Instant?
         let failedAt: Instant?
         let failure: String?
+        /// Why the certificate could not be fetched the last time; nil if it could.
+        let certificateFailure: String?
     }
 
     var health: Health {
-        state.withLock { state in
+        let certificateFailure = certificate?.failure
+        return state.withLock { state in
             Health(
                 state: state.breaker.state,
-                inFlight: state.inFlight,
+                inFlight: state.slots.inFlight,
                 answeredAt: state.answeredAt,
                 failedAt: state.failed?.at,
-                failure: state.failed?.why
+                failure: state.failed?.why,
+                certificateFailure: certificateFailure
             )
         }
     }

@@ -34,10 +34,9 @@ struct RelayRoutes: Sendable {
             router.on(.get, "v1/relay/{name}/certificate") { request, parameters in
                 try throttle()
                 let relay = try relays.named(parameters["name"])
-                guard let url = relay.settings.certificateURL else {
+                guard let certificate = try await relay.certificate?.current() else {
                     throw ServerError(.notFound, "the relay has no certificate: set relay.certificate-url")
                 }
-                let certificate = try await relay.certificate(url)
                 var response = HTTPResponse(.ok, headers: certificate.answer.headers, body: .bytes(certificate.answer.body))
                 response.headers.setDefault("Content-Type", "application/octet-stream")
                 let life = max(0, (certificate.until - clock.now).components.seconds)
@@ -105,7 +104,7 @@ extension Relay {
         let health = health
         var object: JSONObject = [
             "name": .string(settings.name), "server": .string(UpstreamAddress.origin(of: settings.url)),
-            "key": .string(settings.key.id.uuid), "hasCertificate": .bool(settings.certificateURL != nil),
+            "key": .string(settings.key.id.uuid), "hasCertificate": .bool(certificate != nil),
             "portal": JSON(settings.portal), "asking": .integer(health.inFlight),
         ]
         var until: Instant?
@@ -119,6 +118,7 @@ extension Relay {
         object["answeredAt"] = JSON(health.answeredAt)
         object["failedAt"] = JSON(health.failedAt)
         object["failure"] = JSON(health.failure)
+        object["certificateFailure"] = JSON(health.certificateFailure)
         return object
     }
 }

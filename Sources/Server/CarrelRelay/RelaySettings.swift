@@ -2,6 +2,7 @@
 
 package import CarrelHTTP
 import CarrelHTTPClient
+package import CarrelRights
 package import CarrelSubscription
 package import CarrelTokens
 import CarrelUpstream
@@ -41,6 +42,9 @@ package struct RelaySettings: Sendable {
         self.key = key
     }
 
+    /// The id of its key, under which no message makes a grant here.
+    package var keyID: KeyID { key.id }
+
     /// A separate client, so that no other system waits for its connections.
     func client() -> HTTPClient {
         let isHere = UpstreamAddress.isOnThisMachine(url) && (certificateURL.map { UpstreamAddress.isOnThisMachine($0) } ?? true)
@@ -48,8 +52,9 @@ package struct RelaySettings: Sendable {
             configuration: HTTPClientConfiguration(
                 addresses: UpstreamAddress.rule(networks, isOnThisMachine: isHere),
                 certificateAuthorities: certificateAuthorities,
-                maxConnectionsPerHost: concurrency,
-                maxConnections: concurrency
+                // one more: the certificate never waits for licenses
+                maxConnectionsPerHost: concurrency + 1,
+                maxConnections: concurrency + 1
             )
         )
     }

@@ -45,27 +45,38 @@ struct Relays: Sendable {
     ) async throws -> RelayAnswer {
         let (now, name) = (clock.now, relay.settings.name)
         let actor = AuditActor.unauthenticated(requestID)
-        let text = headers["X-AxDRM-Message"]
-        let message: LicenseMessage
+        let verified: (message: LicenseMessage, text: String)
         do {
-            message = try relay.verify(text, from: address, at: now)
+            verified = try relay.verify(headers.values("X-AxDRM-Message"), from: address, at: now)
         } catch {
             try await audit.fold.recordRefused("relay.deny", of: name, by: actor, at: now, reason: error.code.identifier)
             throw error
         }
         // a log that cannot be written forwards nothing
-        let id = message.id ?? Hex.encode(SHA256.hash(Array((text ?? "").utf8).rawSpan).prefix(16))
-        try await audit.group.record("relay.request", on: name, by: actor, at: now, reason: "\(id.prefix(128)) \(body.count) B")
-        do {
-            let answer = try await relay.forward(body, headers)
-            let reason = "\(id.prefix(128)) status \(answer.status.rawValue) \(body.count) B \(answer.body.count) B"
-            try await audit.group.record("relay.answer", on: name, by: actor, at: clock.now, reason: reason)
-            return answer
-        } catch let error as RelayError {
-            let reason = "\(id.prefix(128)) \(error.code.identifier) \(body.count) B"
-            try await audit.group.record("relay.answer", on: name, by: actor, at: clock.now, outcome: .failed, reason: reason)
-            throw error
+        let bytes = Array(verified.text.utf8)
+        let id = String((verified.message.id ?? Hex.encode(SHA256.hash(bytes.rawSpan).prefix(16))).prefix(128))
+        // repeats fold by message: no other message's entries are combined with them
+        let account = "relay \(name) \(id)"
+        try await audit.fold.record("relay.request", of: account, on: name, by: actor, at: now, reason: "\(id) \(body.count) B")
+        let result: Result<RelayAnswer, RelayError>
+        do throws(RelayError) {
+            result = .success(try await relay.forward(body, verified.text, headers))
+        } catch {
+            result = .failure(error)
         }
+        let outcome: AuditEntry.Outcome
+        let reason: String
+        switch result {
+        case .success(let answer):
+            outcome = .allowed
+            reason = "\(id) status \(answer.status.rawValue) \(body.count) B \(answer.body.count) B"
+        case .failure(let error):
+            outcome = .failed
+            reason = "\(id) \(error.code.identifier) \(body.count) B"
+        }
+        let end = clock.now
+        try await audit.fold.record("relay.answer", of: account, on: name, by: actor, at: end, outcome: outcome, reason: reason)
+        return try result.get()
     }
 
     /// A message that was made.

@@ -141,7 +141,7 @@ package final class CarrelService: Sendable {
         let contentKeys = ContentKeysCapability(context, accounts)
         let keys = contentKeys.keys
         catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
-        let exchange = KeyExchangeCapability(keys, accounts, settings.stream.publicURL, version: settings.version)
+        let exchange = KeyExchangeCapability(context, keys, accounts, settings.stream.publicURL, version: settings.version)
         let leases = Leases(limit: settings.stream.concurrency, mode: settings.stream.mode)
         var licenses = settings.licensing
         // Where an order's id is enough, listeners have no account.
@@ -325,6 +325,7 @@ extension CarrelService.Settings {
         made.publicURL = stream.publicURL
         made.rightsListener = rightsListener
         made.licenses = licenses
+        made.relayKeys = Set(relays.map(\.keyID))
         made.refusesQuerySecrets = subscription.refusesQuerySecrets
         return made
     }

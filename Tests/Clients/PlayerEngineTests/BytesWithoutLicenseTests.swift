@@ -11,7 +11,6 @@ import CarrelPlayerRights
 import CarrelProxy
 import CarrelPlayerTesting
 import CarrelTesting
-import CarrelTokens
 import Testing
 
 /// The public calls of the products that connect licenses to media: each that returns bytes, keys or rights fails without the license.
@@ -26,7 +25,7 @@ import Testing
         "CarrelPlayerRights: func redeem(_ url: MS3URL, client: any MediaHTTPClient) async -> RightsAnswer",
     ]
 
-    /// The public functions of the targets that return something else than text and numbers.
+    /// The public functions of the targets that return a value.
     private static func found() async throws -> Set<String> {
         var found: Set<String> = []
         for target in ["CarrelLicenseKeys", "CarrelPlayerRights"] {
@@ -35,7 +34,9 @@ import Testing
                 let text = String(decoding: Fixtures.bytes(at: String(file)) ?? [], as: UTF8.self)
                 for line in text.split(separator: "\n") {
                     let line = line.drop { $0 == " " }
-                    guard line.hasPrefix("public "), let start = line.firstRange(of: "func "), line.contains(" -> ") else { continue }
+                    guard line.hasPrefix("public "), let start = line.firstRange(of: "func "), line.contains(" -> ") else {
+                        continue
+                    }
                     let signature = line[start.lowerBound...].prefix { $0 != "{" }
                     found.insert("\(target): \(String(signature).split(separator: " ").joined(separator: " "))")
                 }
@@ -63,12 +64,11 @@ import Testing
         await #expect(throws: MediaError.self) { try await stream.read(upTo: 16) }
     }
 
-    @Test func `gives no rights after the license was revoked`() async throws {
+    @Test func `gives no rights without a license`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
         // an address of a service that is not there
-        let token = try await world.sealed { $0 = .init(kind: .ms3, expiresAt: $0.expiresAt) }
-        let address = try MS3URL("https://127.0.0.1:9/hms/ms3/rights/?b=\(Base64URL.encode(token.bytes))#https%3A%2F%2Fmedia.example%2Ffilm.mpd")
+        let address = try MS3URL("https://127.0.0.1:9/hms/ms3/rights/?b=AAAA#https%3A%2F%2Fmedia.example%2Ffilm.mpd")
         switch await PlayerRights(engine).redeem(address, client: HTTPMediaClient()) {
         case .refused, .unavailable: break
         case .granted: Issue.record("rights without a license")

@@ -12,8 +12,10 @@ import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelRights
 import CarrelServer
+import CarrelStore
 import CarrelTesting
 import CarrelThreads
+import CarrelTokens
 import Testing
 
 @Suite(.serialized) struct `A license that ends while it is in use` {
@@ -95,8 +97,10 @@ import Testing
 
     @Test func `is renewed at the time that it names`() async throws {
         let world = try await PlayerWorld()
-        let note = try await LicensedNote(world)
-        try await note.reissue { $0.setTerm("renewAt", (world.clock.now - .seconds(5)).seconds) }
+        let end = world.clock.now.wholeSecond + .seconds(3600)
+        let note = try await LicensedNote(world) { $0.rights = .rental(periodEnd: end, playDuration: 7200) }
+        // after half of the time that is left
+        world.wait(.seconds(1900))
         let before = try #require(try await note.engine.licenses().license(note.license))
         _ = try await note.stream()
         let keys = LicenseKeys(note.engine)
@@ -108,25 +112,41 @@ import Testing
     @Test func `ends nothing without a network, unless it must be attended`() async throws {
         let world = try await PlayerWorld()
         let note = try await LicensedNote(world)
-        await world.server.shutdown(grace: .seconds(1))
         let free = LicenseKeys(note.engine)
         let stream = try await note.stream(free)
         let use = try #require(try await free.license(of: LicensedNote.content))
+        await world.server.shutdown(grace: .seconds(1))
         try await Task.sleep(for: .milliseconds(1500))
         #expect(use.end.refusal == nil)
         #expect(try await stream.read(0..<16).count == 16)
+        await free.end()
 
-        try await note.reissue { $0.add(.attended, ["seconds": 1]) }
+        try world.answer()
+        try await world.service.database.write { transaction in
+            let wudo = #"{"type":"wudo","parameters":{"imageConstraintLevel":0},"critical":false}"#
+            let attended = #"{"type":"attended","parameters":{"seconds":1},"critical":true}"#
+            try transaction.run(SQL("UPDATE licenses SET obligations = $1"), [.text("[\(wudo),\(attended)]")])
+        }
+        try await note.engine.renew(note.license)
+        // a player that does not contact the service does not meet the obligation
+        #expect(try await note.engine.check(LicensedNote.content).result.reason == .unsupportedObligation)
+        await world.server.shutdown(grace: .seconds(1))
         let refused = await LicenseKeys(note.engine).key(.content(LicensedNote.content))
         guard case .refused(let reason) = refused else { throw TestFailure("granted without contact") }
         #expect(reason.contains("contact"))
         #expect(try await note.plays() == 1)
         try world.answer()
-        // the service renews under its own terms, without the obligation
-        guard case .granted = await LicenseKeys(note.engine).key(.content(LicensedNote.content)) else {
-            throw TestFailure("refused with contact")
-        }
+        let attended = LicenseKeys(note.engine)
+        let attendedStream = try await note.stream(attended)
         #expect(try await note.plays() == 2)
+        #expect(try await attendedStream.read(0..<16).count == 16)
+        // a contact without an answer denies, and the next one with an answer allows again
+        let end = try #require(try await attended.license(of: LicensedNote.content)).end
+        await world.server.shutdown(grace: .seconds(1))
+        #expect(await end.ended(by: world.clock)?.code == .refusedKey)
+        try world.answer()
+        try await waitUntil { end.refusal == nil }
+        #expect(try await attendedStream.read(16..<32).count == 16)
     }
 
     @Test func `asks for the list of revocations with its entity tag`() async throws {

@@ -28,7 +28,8 @@ struct `Stored licenses as keys` {
         guard case .unknown = await before.key(.content("cid:film")) else { throw TestFailure("a key without a license") }
         let license = try await engine.process(try await world.action()).license
         let hex = PlayerWorld.kid.hex
-        let dashed = [hex.prefix(8), hex.dropFirst(8).prefix(4), hex.dropFirst(12).prefix(4), hex.dropFirst(16).prefix(4), hex.suffix(12)]
+        let lengths = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]
+        let dashed = lengths.map { hex.dropFirst($0.0).prefix($0.1) }
         let names: [ContentKeyName] = [
             .content("cid:film"), .id(PlayerWorld.kid.bytes), .content("urn:marlin:kid:\(hex)"),
             .content("urn:marlin:kid:\(hex.uppercased())"), .content("urn:uuid:\(dashed.joined(separator: "-"))"),
@@ -42,7 +43,10 @@ struct `Stored licenses as keys` {
             #expect(try await engine.licenses().license(license)?.plays == 1)
         }
         #expect(await keys.licenses == [license])
-        for other in [ContentKeyName.content("cid:other"), .id([UInt8](repeating: 1, count: 16)), .track(1), .address("https://x/k")] {
+        let others: [ContentKeyName] = [
+            .content("cid:other"), .id([UInt8](repeating: 1, count: 16)), .track(1), .address("https://x/k"),
+        ]
+        for other in others {
             guard case .unknown = await keys.key(other) else { throw TestFailure("\(other) is known") }
         }
         let second = keys.newUse()

@@ -26,6 +26,7 @@ struct LicensedNote {
     /// - Parameters:
     ///   - world: the server and the device.
     ///   - change: of the token.
+    /// - Throws: the errors of the server and the player.
     init(_ world: PlayerWorld, _ change: (inout BusinessRules) -> Void = { _ in }) async throws {
         self.world = world
         engine = try await world.player()

@@ -39,7 +39,8 @@ import Testing
         let clear = try await LicensedSource.frames(try Fixtures.path(LicensedSource.clear))
         #expect(played.pictures == clear.pictures && clear.pictures.count > 100)
         // the frame with which the encoder primes is cut off by the edit list of the clear file alone
-        #expect(played.audio == clear.audio || played.audio.dropFirst() == clear.audio[...] || played.audio[...] == clear.audio.dropFirst())
+        let isLess = played.audio[...] == clear.audio.dropFirst() || played.audio.dropFirst() == clear.audio[...]
+        #expect(played.audio == clear.audio || isLess)
         // one play for the session, under each license that it used
         var plays: [Int] = []
         for license in licenses { plays.append(try await engine.licenses().license(license)?.plays ?? -1) }
@@ -52,7 +53,8 @@ import Testing
         let proxy = try Self.proxy()
         let keys = LicenseKeys(note.engine)
         for count in 1...2 {
-            let session = try proxy.makeURL(try Fixtures.path(LicensedNote.path), .singleFile, keys: keys, clock: note.world.clock)
+            let path = try Fixtures.path(LicensedNote.path)
+            let session = try proxy.makeURL(path, .singleFile, keys: keys, clock: note.world.clock)
             for _ in 0..<3 {
                 let response = try await HTTPClient().send(ClientRequest(session.url))
                 #expect(try response.status == .ok && response.body == LicensedNote.clear())

@@ -126,10 +126,10 @@ struct LicensedSource: CustomStringConvertible, Sendable {
         return licenses
     }
 
-    /// The frames of pictures and of sound that ffmpeg decodes, as digests.
+    /// The frames of pictures and audio that ffmpeg decodes, as digests.
     static func frames(_ source: String) async throws -> (pictures: [String], audio: [String]) {
         var all: [[String]] = []
-        for map in ["0:v:0?", "0:a:0?"] {
+        for map in ["0:v:0", "0:a:0"] {
             let result = try await runProcess(
                 [try requirePeer("ffmpeg"), "-v", "error", "-nostdin", "-i", source, "-map", map, "-f", "framemd5", "-"],
                 timeout: .seconds(120)

@@ -29,7 +29,12 @@ struct `Keys of packagers` {
         let text = try await checkProcess([
             try requirePeer("ffmpeg"), "-v", "error", "-i", path, "-map", "0:\(kind)", "-f", "framemd5", "-",
         ])
-        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
+        return Self.digests(text)
+    }
+
+    /// The digests in the output of the format `framemd5`.
+    private static func digests(_ text: String) -> [String] {
+        text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
             $0.split(separator: ",").last.map { String($0.filter { $0 != " " }) }
         }
     }
@@ -87,6 +92,33 @@ struct `Keys of packagers` {
         return try CPIXDocument(reading: bytes.rawSpan)
     }
 
+    /// Runs a command of a device, which has a folder and a vault of its own.
+    private func runOnDevice(_ words: [String]) async throws -> String {
+        try await checkProcess(
+            [try CarrelProgram.path()] + words + ["--home", directory.file("reader")],
+            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin", "CARREL_VAULT_PASSPHRASE": "correct horse battery"],
+            timeout: .seconds(120)
+        )
+    }
+
+    /// Stores a license on the device, for which a portal names the ids of keys that the server has.
+    private func storeLicense(_ url: String, _ keys: [KeyID]) async throws {
+        let portal = try json(try await carrel(["key", "create", "--role", "portal", "--json"]))
+        var fields = [
+            "customerAuthenticator=\(portal["id"]?.string ?? ""),\(portal["key"]?.string ?? "")", "actionTokenType=1",
+            "rightsType=BuyToOwn", "userId=reader-1", "userKey=00112233445566778899aabbccddeeff",
+            "outputControlOverride=urn:marlin:organization:intertrust:wudo,ImageConstraintLevel,0",
+        ]
+        for (number, key) in keys.enumerated() { fields += ["contentId.\(number)=cid:film", "kid.\(number)=\(key.hex)"] }
+        let form = fields.flatMap { ["--data-urlencode", $0] }
+        let text = try await checkProcess([try requirePeer("curl"), "-sS"] + form + ["\(url)/hms/bb/token"])
+        try #require(text.contains("<LicenseAcquisition"), "\(text)")
+        let token = directory.write("token.xml", text)
+        _ = try await runOnDevice(["device", "personalize", "--server", url, "--vault", "file"])
+        let redeemed = try json(try await runOnDevice(["token", "redeem", token, "--json"]))
+        #expect(redeemed["content"] == "cid:film" && redeemed["until"] == .null)
+    }
+
     private func hex(_ secret: Secret?) -> String { secret?.withBytes { Hex.encode([UInt8](copying: $0)) } ?? "" }
 
     @Test func `encrypt media in Shaka Packager, which play here`() async throws {
@@ -105,7 +137,10 @@ struct `Keys of packagers` {
                 "in=\(film),stream=\($0),output=\(directory.file("\($0)\(suffix).mp4")),drm_label=\($1)"
             }
         }
-        let options = ["--enable_raw_key_encryption", "--clear_lead", "0", "--protection_scheme", "cenc", "--keys"]
+        let manifest = directory.file("film.mpd")
+        let options = [
+            "--enable_raw_key_encryption", "--clear_lead", "0", "--protection_scheme", "cenc", "--mpd_output", manifest, "--keys",
+        ]
         try await checkProcess([packager] + streams("") + options + [keys.joined(separator: ",")])
         // the same files without encryption: the packager changes the edit list of audio
         try await checkProcess([packager] + streams("-plain"))
@@ -116,8 +151,22 @@ struct `Keys of packagers` {
             let expected = try await frames(directory.file("\(name)-plain.mp4"), kind)
             #expect(try await frames(clear, kind) == expected && !expected.isEmpty)
         }
+        try await storeLicense(url, document.keys.map(\.id))
         server.signal(SIGTERM)
         #expect(try await server.waitForExit() == .exited(0))
+        // the device plays with its license alone: without the document, and without the server
+        let played = directory.file("played")
+        let player = directory.write(
+            "player",
+            "#!/bin/sh\nexec ffmpeg -y -v error -nostdin -i \"$1\" -map 0:v -f framemd5 '\(played)'\n"
+        )
+        try await checkProcess(["chmod", "+x", player])
+        _ = try await runOnDevice(["proxy", manifest, "--play", "--player", player])
+        let expected = try await frames(directory.file("video-plain.mp4"), "v")
+        let shown = Self.digests(String(decoding: directory.read("played") ?? [], as: UTF8.self))
+        #expect(shown == expected && expected.count == 100)
+        let licenses = try json(try await runOnDevice(["license", "list", "--json"]))["licenses"]?.array ?? []
+        #expect(licenses.map { $0["plays"]?.int } == [1])
     }
 
     @Test func `encrypt HLS with AES-128, under the address that SPEKE 1 returns`() async throws {

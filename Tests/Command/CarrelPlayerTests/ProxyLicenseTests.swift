@@ -66,6 +66,13 @@ import Testing
         (content: "cid:film", id: "ea0aef607cd41785a5c680e49ed7b1cf", key: "a593b8606d0b403f77fe5aacc84cf0d3"),
     ]
 
+    private static let note = [
+        (
+            content: "cid:shared/note.txt", id: "00112233445566778899aabbccddeeff",
+            key: "4151ee2a6a25190e8d1e9bb2a4f6b640"
+        )
+    ]
+
     private func plays() async throws -> [Int] {
         let list = try await json(["license", "list", "--home", reader])
         return (list["licenses"]?.array ?? []).map { $0["plays"]?.int ?? -1 }
@@ -108,7 +115,10 @@ import Testing
         // --key first: the vault stays closed, and nothing is counted
         let keys = directory.write("keys", Self.film.map { "\($0.id):\($0.key)" }.joined(separator: "\n"))
         let closed = try await runProcess(
-            [DemoServer.program, "proxy", manifest, "--home", reader, "--keys", keys, "--play", "--player", directory.file("player")],
+            [
+                DemoServer.program, "proxy", manifest, "--home", reader, "--keys", keys, "--play", "--player",
+                directory.file("player"),
+            ],
             environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"],
             timeout: .seconds(120)
         )
@@ -123,23 +133,17 @@ import Testing
 
     @Test func `is named beside the address, and the compatible system takes no given key for a DCF`() async throws {
         let site = try await site()
-        let key = [(content: "cid:shared/note.txt", id: "00112233445566778899aabbccddeeff", key: "4151ee2a6a25190e8d1e9bb2a4f6b640")]
-        let token = try await token(site, key)
-        _ = try await json(["token", "redeem", token, "--home", reader])
+        _ = try await json(["token", "redeem", try await token(site, Self.note), "--home", reader])
         let list = try await json(["license", "list", "--home", reader])
         let id = try #require(list["licenses"]?.array?.first?["id"]?.string)
         let file = try Fixtures.path("media/dcf/note.ctr.dcf")
-        let process = try BackgroundProcess(
-            [DemoServer.program, "proxy", file, "--home", reader, "--json"],
-            environment: environment,
-            directory: directory.path
-        )
-        let line = Array(try await process.waitForLine(containing: "\"url\"").utf8)
-        let printed = try JSON.parse(line.rawSpan)
-        #expect(printed["licenses"] == [.string(id)])
-        let note = try await checkProcess(["curl", "-sf", try #require(printed["url"]?.string)])
-        #expect(Array(note.utf8) == Fixtures.bytes(at: try Fixtures.path("media/src/note.txt")))
-        _ = await process.terminate()
+        let note = directory.file("note")
+        let played = try await play(file, ["--json"], "exec curl -sf -o '\(note)' \"$1\"")
+        #expect(played.status == .exited(0), "\(played.errorText)")
+        let bytes = Array(played.text.utf8)
+        let printed = try JSON.parse(bytes.rawSpan)
+        #expect(printed["licenses"] == [.string(id)] && printed["source"]?["kind"] == "dcf")
+        #expect(directory.read("note") == Fixtures.bytes(at: try Fixtures.path("media/src/note.txt")))
         _ = await site.server.terminate()
         // the compatible system has no such keys
         let refused = try await carrel([
@@ -184,21 +188,24 @@ import Testing
         let wave = directory.file("book.wav")
         let played = try await play(playlist, [], "exec ffmpeg -y -v error -nostdin -i \"$1\" -map 0:a '\(wave)'")
         #expect(played.status == .exited(0), "\(played.errorText)")
-        let duration = try await checkProcess(["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", wave])
+        let duration = try await checkProcess([
+            "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", wave,
+        ])
         #expect(abs((Double(duration.split(separator: "\n").first ?? "") ?? 0) - 30) < 0.5)
         #expect(try await plays() == [1])
     }
 
     @Test func `is counted before its first byte, also for a process that is killed`() async throws {
         let site = try await site()
-        let key = [(content: "cid:shared/note.txt", id: "00112233445566778899aabbccddeeff", key: "4151ee2a6a25190e8d1e9bb2a4f6b640")]
-        _ = try await json(["token", "redeem", try await token(site, key), "--home", reader])
-        let program = DemoServer.program.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/PlayerProgram"
+        _ = try await json(["token", "redeem", try await token(site, Self.note), "--home", reader])
+        let folder = DemoServer.program.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
+        let program = folder + "/PlayerProgram"
         let dcf = try Fixtures.path("media/dcf/note.ctr.dcf")
         var random = SplitMix(seed: 27)
         var before = 0
         for round in 0..<10 {
-            let process = try BackgroundProcess([program, "\(reader)/reader", dcf, "100000", "stream"], environment: environment)
+            let words = [program, "\(reader)/reader", dcf, "100000", "stream"]
+            let process = try BackgroundProcess(words, environment: environment)
             let wanted = Int(random.next() % 12)
             if wanted > 0 { _ = try await process.waitForLine(containing: "bytes \(wanted)") }
             _ = await process.kill()

@@ -89,7 +89,7 @@ struct `The tables of the command` {
     @Test(arguments: [
         ("relay.url = https://a.example/", "relay.key"), ("relay.url = http://a.example/", "in the clear"),
         ("relay.key = 00", "32 bytes"), ("relay.key-id = x", "UUID"), ("relay.timeout = 11s", "relay.timeout"),
-        ("relay.fields = Cookie", "'Cookie' cannot be forwarded"), ("relay.networks = here", "'here' is not a network"),
+        ("relay.fields = Cookie", "cannot be forwarded"), ("relay.networks = here", "is not a network"),
         ("relay.certificate-url = ftp://a/", "relay.certificate-url"), ("relay.certificate-life = 31d", "relay.certificate-life"),
     ])
     func `refuse a relay that could not work`(text: String, why: String) {

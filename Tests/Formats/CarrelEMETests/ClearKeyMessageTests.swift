@@ -85,7 +85,7 @@ struct `A message of ClearKey` {
     @Test(arguments: [
         "", "{}", #"{"keys":{}}"#, #"{"keys":[{"kty":"oct","kid":"!","k":"AA"}]}"#, #"{"keys":[{"kty":"oct","kid":"AA"}]}"#,
     ])
-    func `is no license without keys in base 64`(text: String) {
+    func `is not a license without keys in base 64`(text: String) {
         #expect(throws: EMEError.self) {
             let bytes = Array(text.utf8)
             _ = try ClearKeyLicense(parsing: bytes.rawSpan)

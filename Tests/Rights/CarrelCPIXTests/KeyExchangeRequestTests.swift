@@ -157,6 +157,54 @@ struct `A packager's request` {
         #expect(try document.decrypted(by: CPIXSamples.privateKey("Cert1")).keys.map(\.secret) == [Self.key(id)])
     }
 
+    @Test(arguments: [Dialect.cpix, .speke1])
+    func `with a list of recipients and no recipient is refused, and no key is sent in the clear`(dialect: Dialect) throws {
+        let keys = "<ContentKeyList><ContentKey kid=\"\(CPIXSamples.ids[0].uuid)\"/></ContentKeyList>"
+        var lists = ["<DeliveryDataList/>", "<DeliveryDataList> </DeliveryDataList>"]
+        // a lenient reader takes unknown elements
+        if dialect == .speke1 { lists += ["<DeliveryDataList><DeliveryDate/></DeliveryDataList>"] }
+        for list in lists {
+            let text = CPIXSamples.document(list + keys, attributes: "id=\"c\" contentId=\"c\" version=\"2.3\"")
+            #expect(throws: CPIXError(.recipient)) { try KeyExchangeRequest(reading: text.rawSpan, as: dialect) }
+        }
+        let plain = CPIXSamples.document(keys, attributes: "id=\"c\" contentId=\"c\" version=\"2.3\"")
+        _ = try KeyExchangeRequest(reading: plain.rawSpan, as: dialect)
+    }
+
+    @Test func `may have 24 namespaces, and is refused with more in little time`() throws {
+        func request(_ count: Int) -> [UInt8] {
+            let elements = (0..<count).map { "<x xmlns=\"urn:\($0)\"/>" }.joined()
+            return CPIXSamples.document(
+                "<ContentKeyList><ContentKey kid=\"\(CPIXSamples.ids[0].uuid)\"/></ContentKeyList>\(elements)"
+            )
+        }
+        let most = request(CPIXLimits.request.namespaces - 1)
+        let read = try KeyExchangeRequest(reading: most.rawSpan, as: .cpix)
+        #expect(try XMLElement.parse(read.response(Self.keys(read)).rawSpan).children.count == CPIXLimits.request.namespaces)
+        let many = request(CPIXLimits.request.namespaces)
+        #expect(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: many.rawSpan, as: .cpix) }
+        // 100,000 comparisons of 100,000 namespaces took a minute
+        let large = request(100_000)
+        let time = ContinuousClock().measure {
+            _ = #expect(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: large.rawSpan, as: .cpix) }
+        }
+        #expect(time < .seconds(20))
+    }
+
+    @Test func `loses its signature by CPIX, because the response is another document`() throws {
+        let signature = "<ds:Signature><ds:SignedInfo/></ds:Signature>"
+        let text = CPIXSamples.document(
+            "<ContentKeyList><ContentKey kid=\"\(CPIXSamples.ids[0].uuid)\"/></ContentKeyList>\(signature)",
+            attributes: "id=\"c\" contentId=\"c\" version=\"2.3\""
+        )
+        for (dialect, isKept) in [(Dialect.cpix, false), (.speke1, true)] {
+            let request = try KeyExchangeRequest(reading: text.rawSpan, as: dialect)
+            #expect(request.document.warnings == [.unverifiedSignature])
+            let response = try request.response(Self.keys(request))
+            #expect(String(decoding: response, as: UTF8.self).contains("SignedInfo") == isKept)
+        }
+    }
+
     @Test(arguments: [
         ("WeakCert_SmallKey", Dialect.cpix, true), ("WeakCert_SmallKey", .speke2(version: "2.0"), false),
         ("WeakCert_SmallKey", .speke1, false), ("WeakCert_Sha1", .cpix, true), ("WeakCert_Sha1", .speke2(version: "2.0"), true),

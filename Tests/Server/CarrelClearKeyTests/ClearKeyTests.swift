@@ -89,7 +89,7 @@ private let insufficientProof = "https://dashif.org/drm-problems/insufficient-pr
             #expect(try keys(answer.json) == [Self.film: Self.key, Self.sound: Self.key.reversed()])
             #expect(answer.headers["Content-Type"] == "application/json" && answer.headers["Cache-Control"] == "no-store")
         }
-        // some are denied: a key that does not allow it, one that the message does not name, one that is no id of ours
+        // some are denied: a key that does not allow it, one that the message does not name, one that is unknown
         let part = try await portal.ask([Self.other, Self.sound, KeyID(label: "unknown")], message)
         #expect(part.status == 200)
         #expect(try keys(part.json) == [Self.sound: Self.key.reversed()])

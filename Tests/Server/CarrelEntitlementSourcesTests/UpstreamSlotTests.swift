@@ -6,6 +6,7 @@ import CarrelHTTPServer
 import CarrelServerTesting
 import CarrelSubscription
 import CarrelThreads
+import CarrelThrottling
 import Testing
 
 @testable import CarrelServer
@@ -31,6 +32,13 @@ struct `The slots of a slow upstream system` {
         var own = UpstreamSlots(16)
         let ownCount = (0..<9).count { _ in own.take(isConfirmed: false, from: nil) != nil }
         #expect(ownCount == 8, "this machine has no limit of one network")
+        var relayed = UpstreamSlots(16, unconfirmed: 16)
+        let networks = ["a", "a", "a", "b", "b", "b"].map { network($0) } + (0..<20).map { network("1\($0)") }
+        let relayedCount = (networks + [nil]).count { relayed.take(isConfirmed: false, from: $0) != nil }
+        #expect(relayedCount == 16 && relayed.inFlight == 16, "all of them")
+        var oneNetwork = UpstreamSlots(16, unconfirmed: 16)
+        let count = (0..<9).count { _ in oneNetwork.take(isConfirmed: false, from: network("a")) != nil }
+        #expect(count == 2, "an eighth for one network")
     }
 
     @Test func `are never all taken by made-up tokens: one that it confirmed is still asked about`() async throws {

@@ -55,6 +55,69 @@ import Testing
         #expect(try await packager.stored().count == 2)
     }
 
+    @Test(arguments: [("/speke/v1/copyProtection", "Speke-User-Agent"), ("/speke/v2/copyProtection", "X-Speke-User-Agent")])
+    func `that follows SPEKE gets each refusal as a text with its fields`(path: String, agent: String) async throws {
+        let packager = try await Packager()
+        func expect(
+            _ status: Int,
+            _ answer: (status: Int, headers: HTTPFields, body: [UInt8]),
+            at place: SourceLocation = #_sourceLocation
+        ) {
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(answer.status == status && !text.hasPrefix("{") && text.count > 2, "\(text)", sourceLocation: place)
+            #expect(answer.headers["Content-Type"] == "text/plain; charset=utf-8", sourceLocation: place)
+            #expect(answer.headers[agent]?.hasPrefix("Carrel") == true, sourceLocation: place)
+            #expect((answer.headers["X-Speke-Version"] == "2.0") == path.contains("v2"), sourceLocation: place)
+        }
+        let stranger = try await packager.send(path, authorization: "Bearer x", fields: Self.speke2)
+        expect(401, stranger)
+        #expect(stranger.headers["WWW-Authenticate"]?.hasPrefix("Basic ") == true)
+        expect(401, try await packager.send("\(path)/heartbeat", authorization: "Bearer x", fields: Self.speke2))
+        expect(403, try await packager.send(path, fields: Self.speke2, peer: Packager.remote))
+        for type in ["application/json", "application/x-www-form-urlencoded"] {
+            expect(415, try await packager.send(path, fields: ["X-Speke-Version": "2.0", "Content-Type": type]))
+        }
+        let long = Array((String(repeating: " ", count: 4 << 20) + "<a/>").utf8)
+        expect(413, try await packager.send(path, body: long, fields: Self.speke2))
+        // SPEKE 1 names the content in another attribute
+        func request(_ content: String) -> [UInt8] {
+            let text = String(decoding: Packager.request(content), as: UTF8.self)
+            return Array(text.replacing(" contentId=", with: " id=\"\(content)\" contentId=").utf8)
+        }
+        #expect(try await packager.send(path, body: request("film"), fields: Self.speke2).status == 200)
+        expect(409, try await packager.send(path, body: request("another film"), fields: Self.speke2))
+        let role = try await Packager(.portal)
+        expect(403, try await role.send(path, fields: Self.speke2))
+    }
+
+    @Test func `waits after 600 requests in a minute from one network`() async throws {
+        let packager = try await Packager()
+        func heartbeat(_ path: String = Self.cpix, from address: String = "192.0.2.1") async throws -> (Int, String?) {
+            let peer = Peer.network(address: address, port: 1)
+            let answer = try await packager.send("\(path)/heartbeat", scheme: "https", host: "books.example.org", peer: peer)
+            return (answer.status, answer.headers["Retry-After"])
+        }
+        for number in 0..<600 where try await heartbeat().0 != 200 { Issue.record("request \(number)") }
+        let refused = try await heartbeat()
+        #expect(refused.0 == 429 && refused.1 == "1")
+        #expect(try await heartbeat("/speke/v2/copyProtection").0 == 429, "all protocols are counted together")
+        let late = try await packager.send(scheme: "https", host: "books.example.org", peer: Packager.remote)
+        #expect(late.status == 429 && String(decoding: late.body, as: UTF8.self).contains("content-key.throttled"))
+        #expect(try await heartbeat(from: "198.51.100.1").0 == 200)
+        #expect(try await packager.send().status == 200, "this machine has no limit")
+        packager.test.clock.advance(by: .seconds(1))
+        #expect(try await heartbeat().0 == 200)
+    }
+
+    @Test func `with too many namespaces is refused before a key is stored`() async throws {
+        let packager = try await Packager()
+        let elements = (0..<100).map { "<x xmlns=\"urn:\($0)\"/>" }.joined()
+        let text = String(decoding: Packager.request(), as: UTF8.self).replacing("</CPIX>", with: "\(elements)</CPIX>")
+        let refused = try await packager.send(body: Array(text.utf8))
+        #expect(refused.status == 413 && String(decoding: refused.body, as: UTF8.self).contains("cpix.too-large"))
+        #expect(try await packager.stored().isEmpty)
+    }
+
     @Test func `gets the same keys from several nodes concurrently`() async throws {
         let packager = try await Packager()
         var nodes = [packager.test.service]
@@ -80,6 +143,12 @@ import Testing
         #expect(try await packager.send().status == 200)
         let other = try await packager.send(body: Packager.request("another film"))
         #expect(other.status == 409 && !String(decoding: other.body, as: UTF8.self).contains("PlainValue"))
+        let speke = try await packager.send(
+            "/speke/v2/copyProtection",
+            body: Packager.request("another film"),
+            fields: Self.speke2
+        )
+        #expect(speke.status == 409 && speke.headers["X-Speke-Version"] == "2.0")
         // a key that was added by its id alone, with and without an owner
         let portal = try await packager.test.service.accounts.createServiceKey(name: "p", role: .portal, by: .operator).key.id
         for (number, owner) in [nil, portal].enumerated() {
@@ -175,6 +244,11 @@ import Testing
             ("http", "localhost", Packager.remote, 403), ("https", "books.example.org", Packager.remote, 200),
         ] {
             #expect(try await packager.send(scheme: scheme, host: host, peer: peer).status == status)
+        }
+        // a proxy on this machine speaks for another client
+        for field in ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"] {
+            let refused = try await packager.send(fields: [field: "for=192.0.2.1"])
+            #expect(refused.status == 403 && String(decoding: refused.body, as: UTF8.self).contains("request.tls"))
         }
         // with a proxy in front, a loopback address proves nothing
         let proxied = try await Packager { $0.stream.publicURL = "https://books.example.org" }

@@ -67,7 +67,7 @@ struct Packager {
         to node: CarrelService? = nil
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
         var headers = fields
-        headers["Content-Type"] = "application/xml"
+        if headers["Content-Type"] == nil { headers["Content-Type"] = "application/xml" }
         headers["Authorization"] = authorization ?? bearer
         let method: HTTPMethod = path.hasSuffix("heartbeat") ? .get : .post
         let request = try HTTPRequest(

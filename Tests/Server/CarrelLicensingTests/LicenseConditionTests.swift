@@ -101,11 +101,28 @@ import Testing
         #expect(answer.status == 400 && answer.json["detail"]?.string?.isEmpty == false, "\(name): \(answer.json)")
     }
 
-    @Test func `is in the license for an audiobook too`() async throws {
+    @Test(
+        arguments: [
+            ("plays", 3), ("storage", 86_400), ("notBefore", "2027-01-01T00:00:00Z"), ("attended", 300), ("maxPixels", 520_000),
+            ("copy", 0), ("print", 0), ("noExport", true), ("watermark", "Alice"),
+        ] as [(String, JSON)]
+    )
+    func `is refused for an audiobook, whose order plays on the shelf without it`(name: String, value: JSON) async throws {
+        let shop = try await TitleTokenShop()
+        let refused = try await shop.ask {
+            $0["account"] = "alice"
+            $0[name] = value
+        }
+        #expect(refused.status == 400 && refused.json["code"] == "license.condition", "\(refused)")
+        #expect(refused.json["detail"]?.string?.contains("the condition \(name) is not for an audiobook") == true)
+        #expect(try await shop.orders().isEmpty)
+    }
+
+    @Test func `reports plays of an audiobook too`() async throws {
         let shop = try await TitleTokenShop()
         let player = try await TestPlayer().personalized(by: shop.test)
-        let token = try await shop.make { ($0["metering"], $0["attended"]) = (true, 300) }
+        let token = try await shop.make { $0["metering"] = true }
         let license = try #require(try await shop.redeem(token.sealed, by: player).license)
-        #expect(Set(license.obligations.map(\.type)) == ["metering", "attended", "wudo"])
+        #expect(Set(license.obligations.map(\.type)) == ["metering", "wudo"])
     }
 }

@@ -79,7 +79,7 @@ import Testing
         #expect(other.body == whole.body)
     }
 
-    @Test func `is the only one where the operator wants that, for everybody and at every address`() async throws {
+    @Test func `is the only one where the operator wants that, for every reader and at every address`() async throws {
         let shop = try await LicensedShop()
         try await shop.put(1, .only)
         let pair = try await shop.test.service.credentials.issuer().issue(
@@ -121,10 +121,10 @@ import Testing
 
     @Test func `is what feeds name`() async throws {
         let shop = try await LicensedShop()
+        let account = try await shop.test.service.accounts.findOrCreate(named: "alice")
+        let session = try await shop.test.service.accounts.issueSession(for: account)
+        _ = try await shop.test.service.subscriptions.give(LicensedShop.product, to: account, as: .gift, by: .operator)
         func feeds() async throws -> (atom: String, json: String, shelf: String) {
-            let account = try await shop.test.service.accounts.findOrCreate(named: "alice")
-            let session = try await shop.test.service.accounts.issueSession(for: account)
-            _ = try await shop.test.service.subscriptions.give(LicensedShop.product, to: account, as: .gift, by: .operator)
             func text(_ path: String, _ headers: HTTPFields = [:]) async throws -> String {
                 String(decoding: try await shop.test.send(.get, path, headers: headers).body, as: UTF8.self)
             }
@@ -188,6 +188,7 @@ import Testing
         let first = try await shop.download()
         var change = Editions.Change()
         change.metadata.title = "Another"
+        shop.test.clock.advance(by: .seconds(2))
         _ = try await shop.test.service.editions.change(LicensedShop.product, change, by: .operator)
         let second = try await shop.download()
         #expect(try second.object.userData.map(\.text) == ["Another"])

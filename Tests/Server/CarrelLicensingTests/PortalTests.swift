@@ -6,6 +6,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
+import CarrelContentKeys
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
@@ -212,6 +213,17 @@ private struct Portals {
         #expect(try await portals.store(KeyID(label: "x"), as: portals.second) == 409, "its key is not the other's to confirm")
         #expect(try await portals.store(KeyID(label: "x"), as: portals.first) == 204)
         #expect(try await portals.store(KeyID(label: "y"), as: nil, owner: "nobody") == 404)
+    }
+
+    @Test func `stores no key that a protected edition will have`() async throws {
+        let portals = try await Portals()
+        let file = portals.test.directory.write("x.epub", EditionFiles.epub())
+        let edition = try await portals.test.ingest(file, "book") { $0.licensed = .also }.edition
+        for number in [2, 3, 65] {
+            let id = TitleContent.keyID(ofTitle: edition.title.id, number: number)
+            #expect(id == KeyID(label: "urn:carrel:title:\(edition.title.id)\n\(number)"))
+            #expect(try await portals.store(id, as: portals.first) == 403, "\(number)")
+        }
     }
 
     @Test func `loses a token's key when another portal stores one under its id`() async throws {

@@ -12,15 +12,34 @@ package protocol SessionKeySource: Sendable {
     /// - Returns: the answer.
     func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer
 
+    /// Requests a key that has several names.
+    ///
+    /// - Parameters:
+    ///   - names: the names of the key, the best first.
+    ///   - use: the keys of the response.
+    /// - Returns: the answer, and the name that it is for.
+    func key(anyOf names: [ContentKeyName], for use: KeyUse) async -> (answer: ContentKeyAnswer, name: ContentKeyName?)
+
     /// Requests a key to decide which tracks are offered: returns `pending` without a wait for its license.
     ///
-    /// - Parameter name: names the key.
+    /// - Parameter names: the names of the key, the best first.
     /// - Returns: the answer.
-    func probe(_ name: ContentKeyName) async -> ContentKeyAnswer
+    func probe(anyOf names: [ContentKeyName]) async -> ContentKeyAnswer
 }
 
 extension SessionKeySource {
-    package func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(name, for: KeyUse()) }
+    package func key(
+        anyOf names: [ContentKeyName],
+        for use: KeyUse
+    ) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        for name in names {
+            let answer = await key(name, for: use)
+            guard case .unknown = answer else { return (answer, name) }
+        }
+        return (.unknown, nil)
+    }
+
+    package func probe(anyOf names: [ContentKeyName]) async -> ContentKeyAnswer { await key(anyOf: names, for: KeyUse()).answer }
 
     /// The source as one response uses it.
     package func keys(for use: KeyUse) -> ResponseKeys { ResponseKeys(self, use) }
@@ -37,4 +56,8 @@ package struct ResponseKeys: ContentKeySource {
     }
 
     package func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.key(name, for: use) }
+
+    package func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        await source.key(anyOf: names, for: use)
+    }
 }

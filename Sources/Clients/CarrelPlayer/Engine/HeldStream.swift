@@ -9,7 +9,7 @@ struct HeldStream: Sendable {
     let priority: Int
     /// Tells this stream from an earlier one with the same license.
     let generation: Int
-    /// Sessions that play it.
+    /// Sessions that it was opened for and that have not ended.
     var uses = 0
     /// The used amounts of counted rights, for as long as the stream lasts.
     var rights = UsedRights()

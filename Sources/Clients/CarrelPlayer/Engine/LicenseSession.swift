@@ -42,7 +42,12 @@ public actor LicenseSession {
         self.result = result
     }
 
-    deinit { heartbeat?.cancel() }
+    deinit {
+        heartbeat?.cancel()
+        guard !isStopped, let generation else { return }
+        let (engine, license) = (engine, license)
+        Task { await engine.endUse(of: license, generation: generation) }
+    }
 
     /// The ids of the keys that the license has, 32 hexadecimal digits each.
     public nonisolated var keyIDs: [String] { granted.keys.map(\.id.hex) }
@@ -86,6 +91,7 @@ public actor LicenseSession {
             if beginning == task { beginning = nil }
             throw error as? PlayerError ?? PlayerError(.store, "the use cannot be counted")
         }
+        guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
         hasBegun = true
         keepAlive()
     }
@@ -171,6 +177,6 @@ public actor LicenseSession {
         isStopped = true
         heartbeat?.cancel()
         heartbeat = nil
-        if hasBegun { await engine.endUse(of: license, generation: generation) }
+        await engine.endUse(of: license, generation: generation)
     }
 }

@@ -13,6 +13,8 @@ extension PlayerEngine {
         package var attendedSeconds: Int?
         /// The time by which licenses are judged.
         package var now: Instant
+        /// The number of the license, which a renewal increases.
+        package var sequence: Int
     }
 
     /// Returns when a license asks for contact with its service.
@@ -33,7 +35,8 @@ extension PlayerEngine {
         return ContactTerms(
             renewAt: license.terms.renewAt,
             attendedSeconds: attended.map { max(1, $0.parameters["seconds"]?.int ?? 1) }.min(),
-            now: try await trustedTime().instant
+            now: try await trustedTime().instant,
+            sequence: license.sequence
         )
     }
 
@@ -53,7 +56,20 @@ extension PlayerEngine {
     /// - Parameter id: the license.
     /// - Throws: ``PlayerError``.
     package func contactService(of id: String) async throws(PlayerError) {
-        if streams[id] != nil { try await renewStream(id) } else { try await renew(id) }
+        if streams[id] != nil { return try await renewStream(id) }
+        let before = try await sequence(of: id)
+        do throws(PlayerError) {
+            try await renew(id)
+        } catch {
+            // another use or process may have renewed it meanwhile: the answer for this one is then older than the stored license
+            guard error.code == .rejected, let now = try await sequence(of: id), now > before ?? 0 else { throw error }
+            try await renew(id)
+        }
+    }
+
+    private func sequence(of id: String) async throws(PlayerError) -> Int? {
+        guard let row = try await licenses().row(id) else { return nil }
+        return try await record(row).license.sequence
     }
 
     /// The time of the device's clock at which the trusted clock will show a time.

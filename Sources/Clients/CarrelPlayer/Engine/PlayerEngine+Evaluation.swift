@@ -88,21 +88,18 @@ extension PlayerEngine {
         let decision = try await decide(contentID, use)
         guard decision.result.isGranted, let id = decision.license else { throw Self.denied(decision.result) }
         let license: License
+        var generation: Int?
         if let stream = streams[id] {
             license = stream.record.license
+            generation = stream.generation
+            // until the session ends or is released
+            streams[id]?.uses += 1
         } else if let row = try await licenses().row(id) {
             license = try await record(row).license
         } else {
             throw Self.denied(.refused(.noLicense))
         }
-        return LicenseSession(
-            self,
-            license,
-            contentID: contentID,
-            use,
-            decision.result,
-            generation: streams[id]?.generation
-        )
+        return LicenseSession(self, license, contentID: contentID, use, decision.result, generation: generation)
     }
 
     /// Counts an action under a license; the count is on the disk before this returns.
@@ -120,7 +117,6 @@ extension PlayerEngine {
             let outcome = evaluation.perform(use.action, stream.record, needsOpenOutput: use.needsOpenOutput)
             if outcome.result.isGranted, let after = outcome.record {
                 streams[id]?.record = after
-                streams[id]?.uses += 1
             }
             result = outcome.result
         } else {

@@ -57,6 +57,14 @@ extension PlayerEngine {
         if held.uses <= 1 { await giveBack(id) }
     }
 
+    /// Gives the slot of a stream back that no session uses.
+    ///
+    /// - Parameter id: the license ID; other licenses are not affected.
+    package func endUnused(_ id: String) async {
+        guard let held = streams[id], held.uses <= 0 else { return }
+        await giveBack(id)
+    }
+
     /// Gives a stream's slot back. Where the service cannot be reached, the lease ends by itself.
     private func giveBack(_ id: String) async {
         guard let known = streams.removeValue(forKey: id)?.record else { return }

@@ -54,6 +54,32 @@ extension PlayerEngine {
         }
     }
 
+    /// Takes a license or a token that a file contains. Whoever made the file chose it: it leads to the device's own service alone.
+    ///
+    /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
+    /// - Throws: `player.token` for a token that leads to another server; the errors of ``takeLicense(_:)``.
+    package func takeLicense(inFile text: String) async throws(PlayerError) {
+        guard text.utf8.count <= Self.fileLicenseLimit else { throw PlayerError(.token, "the license is longer than 64 KiB") }
+        let text = ServiceToken.trimmed(text)
+        if RightsMessage.isLicense(text) {
+            try await addLicense(text)
+            return
+        }
+        let place: String?
+        switch try ServiceToken(text).content {
+        case .message: place = nil
+        case .action(let action): place = action.configuration.location
+        case .url(let url): place = url.rightsURL
+        }
+        if let place, try !server().isOwn(place) {
+            throw PlayerError(.token, "the token in the file leads to another server than the device's own: redeem it yourself")
+        }
+        try await process(text)
+    }
+
+    /// The longest license in a file, in bytes.
+    private static var fileLicenseLimit: Int { 64 << 10 }
+
     /// Links this device to a portal's user, or unlinks it, by a registration or deregistration token.
     ///
     /// - Parameter text: the action token (XML).

@@ -69,7 +69,8 @@ public actor PlayerEngine {
     let app: App
     private let folder: String
     let client: HTTPClient
-    nonisolated let clock: any WallClock
+    /// The device's wall clock.
+    package nonisolated let clock: any WallClock
     private let hostClock: @Sendable (any WallClock) -> HostClock
     let file: PrivateFile
     /// The state of the file when it was last read here.
@@ -438,6 +439,8 @@ public actor PlayerEngine {
         }
         changes += 1
         knownTrust = nil
+        // another process may have written the file since it was last read here
+        knownMark = nil
     }
 
     /// Takes over the state that another process wrote.

@@ -99,11 +99,13 @@ struct PlayerServer: Sendable {
         try await sendAway(ClientRequest(url, maxResponseBytes: Int64(limit))).body
     }
 
+    /// Whether an address is of this server.
+    func isOwn(_ url: String) -> Bool { url == base || url.hasPrefix(base + "/") }
+
     /// Sends a request to an address from a token, which may be untrusted. The address may refer to this machine only if the
     /// server is on it.
     private func sendAway(_ request: ClientRequest) async throws(PlayerError) -> ClientResponse {
-        let isOwn = request.url == base || request.url.hasPrefix(base + "/")
-        guard !isOwn, Self.host(of: base).map(Self.isLoopback) != true else { return try await send(request) }
+        guard !isOwn(request.url), Self.host(of: base).map(Self.isLoopback) != true else { return try await send(request) }
         let address = ServiceAddress(request.url)
         guard let address, !Self.isLoopback(address.host), IPAddress(address.host)?.isWildcard != true else {
             throw PlayerError(

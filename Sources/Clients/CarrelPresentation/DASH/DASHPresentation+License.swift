@@ -12,13 +12,13 @@ extension DASHPresentation {
     func surveyLicense() async throws {
         guard settings.mayHaveLicense, !hasTracks else { return }
         let manifest = try await reader.current()
-        var survey = LicenseSurvey(settings.keys.probe)
+        var survey = LicenseSurvey { [keys = settings.keys] in await keys.probe(anyOf: $0) }
         while true {
             var wishes = settings.wishes
             wishes.withheld = survey.withheld
             let tracks = try await settings.threads.compute { [wishes] in try DASHTracks(manifest, wishes) }
             for (offered, track) in zip(tracks.plan.video, tracks.video) + zip(tracks.plan.audio, tracks.audio)
-            where !survey.isOver && !survey.knows(offered) {
+            where !survey.knows(offered) {
                 await survey.add(offered, keys: await keyNames(of: track, in: manifest))
             }
             guard survey.settle() else {

@@ -131,7 +131,7 @@ final class DASHPresentation: Presentation {
         func outline(_ tracks: DASHTracks) -> Outline {
             var outline = tracks.plan.outline
             outline.isLive = isLive
-            outline.warnings = manifest.refusedElements.map { .remoteElement($0) } + tracks.plan.withheld.map { .withheld($0) }
+            outline.warnings += manifest.refusedElements.map { .remoteElement($0) }
             return outline
         }
         // segments with different boundaries cannot be multiplexed

@@ -63,7 +63,7 @@ package enum OpenedSource: Sendable {
     /// Licenses of one file that are taken, at most.
     private static let licenseLimit = 16
 
-    /// Passes the licenses inside a file to the source of keys, before a key is requested. Those of other systems are ignored there.
+    /// Passes the licenses inside a file to the source of keys, before a key is requested. Licenses of other systems are ignored there.
     private static func takeLicenses(
         in reader: any ByteReader & Sendable,
         _ settings: SessionSettings,
@@ -76,7 +76,7 @@ package enum OpenedSource: Sendable {
         }
         for license in licenses.prefix(licenseLimit) {
             guard let text = String(validating: license, as: UTF8.self) else { continue }
-            await receiver.receive(licenseToken: text)
+            await receiver.receive(licenseInFile: text)
         }
     }
 

@@ -14,7 +14,7 @@ extension HLSPresentation {
     /// - Returns: the tracks.
     /// - Throws: the errors of the plan.
     func tracks(of list: MultivariantPlaylist, _ url: String, _ use: KeyUse) async throws -> HLSTracks {
-        var survey = LicenseSurvey(settings.keys.probe)
+        var survey = LicenseSurvey { [keys = settings.keys] in await keys.probe(anyOf: $0) }
         while true {
             var wishes = settings.wishes
             wishes.withheld = survey.withheld
@@ -25,7 +25,7 @@ extension HLSPresentation {
             let names =
                 tracks.plan.video.indices.map { (tracks.plan.video[$0], RenditionName(video: $0)) }
                 + tracks.plan.audio.indices.map { (tracks.plan.audio[$0], RenditionName(audio: $0)) }
-            for (offered, name) in names where !survey.isOver && !survey.knows(offered) {
+            for (offered, name) in names where !survey.knows(offered) {
                 guard let source = tracks.sources[name] else { continue }
                 await survey.add(offered, keys: await keyNames(at: source, use))
             }
@@ -33,17 +33,35 @@ extension HLSPresentation {
         }
     }
 
-    /// The keys of a media playlist: of its first segment, or of its initialization section.
+    /// Key lines and initialization sections of one playlist that are looked at: the first segments may be clear, or have other keys.
+    private static var surveyLimit: Int { 16 }
+
+    /// The keys of a media playlist: of its segments, or of their initialization sections.
     private func keyNames(at source: String, _ use: KeyUse) async -> [[ContentKeyName]] {
         // a playlist that cannot be loaded is an error when it is played
-        guard let held = await survey(source), let segment = held.playlist.segments.first(where: { !$0.isGap }) else { return [] }
+        guard let held = await survey(source) else { return [] }
+        var firsts: [MediaSegment] = []
+        for segment in held.playlist.segments where !segment.isGap && firsts.count < Self.surveyLimit {
+            guard firsts.last?.keys != segment.keys || firsts.last?.initialization != segment.initialization else { continue }
+            let isKnown = firsts.contains { $0.keys == segment.keys && $0.initialization == segment.initialization }
+            if !isKnown { firsts.append(segment) }
+        }
+        var names: [[ContentKeyName]] = []
+        for segment in firsts {
+            for key in await keyNames(of: segment, held, use) where !names.contains(key) { names.append(key) }
+        }
+        return names
+    }
+
+    private func keyNames(of segment: MediaSegment, _ held: HeldPlaylist, _ use: KeyUse) async -> [[ContentKeyName]] {
         let key = resolved(segment.keys, held.url, use).key
         var named: [ContentKeyName] = []
         if let key {
             if let content = key.contentID { named.append(.content(content)) }
-            // a `data:` address is the key itself
-            if key.uri.lowercased().hasPrefix("data:") { return [] }
-            named.append(.address(key.uri))
+            // a `data:` address is the key itself, or data of a key system
+            let isData = key.uri.lowercased().hasPrefix("data:")
+            if isData, key.keyFormat == nil || key.keyFormat?.lowercased() == "identity" { return [] }
+            if !isData { named.append(.address(key.uri)) }
         }
         let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
         guard isSampled, let bytes = try? await initialization(segment, held, use) else { return named.isEmpty ? [] : [named] }

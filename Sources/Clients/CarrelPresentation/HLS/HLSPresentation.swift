@@ -14,6 +14,8 @@ final class HLSPresentation: Presentation {
     private struct Top: Sendable {
         var outline = Outline()
         var sources: [RenditionName: String] = [:]
+        /// The pixels of their pictures, if they are known.
+        var pixels: [RenditionName: Int] = [:]
         /// Whether audio is protected and video is clear.
         var hasClearPictures = false
     }
@@ -100,7 +102,7 @@ final class HLSPresentation: Presentation {
         case .multivariant(let list):
             let tracks = try await tracks(of: list, url, use)
             settings.form.use(tracks.plan.output)
-            (made.outline, made.sources) = (tracks.outline, tracks.sources)
+            (made.outline, made.sources, made.pixels) = (tracks.outline, tracks.sources, tracks.pixels)
         case .media(let list):
             // two levels, even for one variant
             let bitrate = list.segments.compactMap(\.bitrate).max().map { Int(clamping: $0) &* 1000 }
@@ -329,6 +331,7 @@ final class HLSPresentation: Presentation {
         let (key, keys) = resolved(segment.keys, held.url, use)
         let initialization = try await initialization(segment, held, use)
         let url = origin.resolve(segment.uri, against: held.url)
+        let pixels = try await top(use).pixels[name.rendition]
         var opening = SegmentOpening(origin: origin)
         if !held.playlist.isEnded, name.index + 3 >= held.end {
             // one server of several may not have the newest segment yet
@@ -337,7 +340,7 @@ final class HLSPresentation: Presentation {
         let stream = try await opening.open(url, range: segment.byteRange?.range)
         // clear packets pass unchanged
         if key == nil, initialization == nil, ScrambledSegment.isTransportStream(stream.head) {
-            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys))
+            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys, pixels: pixels))
         }
         // fragments that come with their movie name their keys there
         if key == nil, initialization == nil, name.rendition.text == nil, MediaBeginning.isBoxes(stream.head) {
@@ -359,7 +362,8 @@ final class HLSPresentation: Presentation {
             number: held.playlist.sequenceNumber(ofSegmentAt: held.place(of: name.index)),
             place: name.index,
             initialization: initialization,
-            keys: keys
+            keys: keys,
+            pixels: pixels
         )
         if name.rendition.text != nil {
             let isRemuxed = try await isRemuxed(use)
@@ -387,7 +391,7 @@ final class HLSPresentation: Presentation {
         do {
             let (key, keys) = resolved(place.keys, place.base, use)
             let isSampled = key.map { [.sampleAES, .sampleAESCTR].contains($0.method) } ?? true
-            let decrypter = try await SegmentDecryption.decrypter(isSampled ? key : nil, 0, initialization, keys)
+            let decrypter = try await SegmentDecryption.decrypter(isSampled ? key : nil, 0, initialization, keys, nil)
             bytes = decrypter.clear(initialization)
         } catch {
             throw ProxyError(error, in: "an initialization section")
@@ -420,10 +424,17 @@ final class HLSPresentation: Presentation {
         let (key, keys) = resolved(segment.keys, held.url, use)
         let url = origin.resolve(segment.uri, against: held.url)
         let number = held.playlist.sequenceNumber(ofSegmentAt: held.place(of: name.index))
+        let pixels = try await top(use).pixels[name.rendition]
         let initialization = try await initialization(segment, held, use) ?? []
         guard !initialization.isEmpty, initialization.first != 0x47 else {
             guard key == nil || key?.method == .sampleAES else { return nil }
-            let picture = TransportPicture(segment: segment, url: url, range: segment.byteRange?.range, tables: initialization)
+            let picture = TransportPicture(
+                segment: segment,
+                url: url,
+                range: segment.byteRange?.range,
+                tables: initialization,
+                pixels: pixels
+            )
             return try await picture.media(origin, held.playlist, key, number, keys)
         }
         let stream = try await SegmentOpening(origin: origin).open(url, range: segment.byteRange?.range)
@@ -434,7 +445,7 @@ final class HLSPresentation: Presentation {
             number: Int(truncatingIfNeeded: name.index)
         )
         do {
-            return try await request.media(try await SegmentDecryption.decrypter(key, number, initialization, keys))
+            return try await request.media(try await SegmentDecryption.decrypter(key, number, initialization, keys, pixels))
         } catch {
             throw ProxyError(error, in: stream.name)
         }
@@ -471,7 +482,7 @@ final class HLSPresentation: Presentation {
         let (line, keys) = resolved(place.initialization.keys, place.base, use)
         guard let key = line, ![.sampleAES, .sampleAESCTR].contains(key.method) else { return bytes }
         do {
-            var decrypter = try await MediaSegmentDecrypter(key, segment: place.mediaSequence, keys: keys)
+            var decrypter = try await MediaSegmentDecrypter(key, segment: place.mediaSequence, keys: keys, pixels: 0)
             var sink = BytesSink()
             try await decrypter.decrypt(bytes.rawSpan, to: &sink)
             try await decrypter.finish(to: &sink)

@@ -11,6 +11,8 @@ struct HLSTracks: Sendable {
     let outline: Outline
     /// The addresses of playlists.
     private(set) var sources: [RenditionName: String] = [:]
+    /// The pixels of the pictures of renditions: 0 for audio and text; renditions whose pictures have no known size are not here.
+    private(set) var pixels: [RenditionName: Int] = [:]
 
     /// - Parameters:
     ///   - list: the top playlist.
@@ -40,6 +42,22 @@ struct HLSTracks: Sendable {
         }
         for (place, track) in plan.texts.enumerated() {
             sources[RenditionName(text: place)] = resolve(texts[track.place].uri ?? "")
+        }
+        measure()
+    }
+
+    /// Notes the pixels of renditions. A playlist that is offered as pictures, too, has their pixels.
+    private mutating func measure() {
+        let videos = plan.video.enumerated().map { (RenditionName(video: $0), $1.pixels) }
+        let pictures = plan.pictures.enumerated().map { (RenditionName(video: $0, isPictures: true), $1.pixels) }
+        var unknown: Set<String> = []
+        var known: [String: Int] = [:]
+        for (name, count) in videos + pictures {
+            guard let source = sources[name] else { continue }
+            if let count { known[source] = max(known[source] ?? 0, count) } else { unknown.insert(source) }
+        }
+        for (name, source) in sources where !unknown.contains(source) {
+            if let count = known[source] { pixels[name] = count } else if name.video == nil { pixels[name] = 0 }
         }
     }
 

@@ -18,12 +18,15 @@ struct SegmentDecryption: Sendable {
     /// The initialization section; nil if none is needed.
     var initialization: [UInt8]?
     var keys: any ContentKeySource
+    /// The pixels of the largest picture of the rendition; 0 for media without pictures, nil if they are not known.
+    var pixels: Int?
 
     static func decrypter(
         _ key: EncryptionKey?,
         _ number: UInt64,
         _ initialization: [UInt8],
-        _ keys: some ContentKeySource
+        _ keys: some ContentKeySource,
+        _ pixels: Int?
     ) async throws -> MediaSegmentDecrypter {
         // fragments name their keys themselves; a key line gives the address of a key that cannot be found by its id
         if !initialization.isEmpty, key.map({ [.sampleAES, .sampleAESCTR].contains($0.method) }) ?? true {
@@ -33,7 +36,7 @@ struct SegmentDecryption: Sendable {
         } else if !initialization.isEmpty, try isEncrypted(initialization) {
             throw MediaError(.unsupported, "encrypted samples inside an encrypted segment are not supported")
         }
-        return try await MediaSegmentDecrypter(key, segment: number, initialization: initialization, keys: keys)
+        return try await MediaSegmentDecrypter(key, segment: number, initialization: initialization, keys: keys, pixels: pixels)
     }
 
     /// Whether a track of an initialization section is protected.
@@ -47,7 +50,7 @@ struct SegmentDecryption: Sendable {
     /// The clear segment in the form that it has.
     func plain(as contentType: String) async throws -> ServedMedia {
         do {
-            let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys)
+            let decrypter = try await Self.decrypter(key, number, initialization ?? [], keys, pixels)
             // a cipher of whole segments produces bytes under any key, and a server may send a page in place of a clear segment
             let isChecked = isWhole || key == nil && initialization == nil
             return ServedMedia(contentType: contentType, bytes: DecryptedBytes(stream, decrypter, isChecked: isChecked))
@@ -67,7 +70,7 @@ struct SegmentDecryption: Sendable {
     func text(limit: Int, isRemuxed: Bool, _ threads: SessionThreads) async throws -> [UInt8] {
         if let initialization {
             let decrypter: MediaSegmentDecrypter
-            do { decrypter = try await Self.decrypter(key, number, initialization, keys) } catch {
+            do { decrypter = try await Self.decrypter(key, number, initialization, keys, pixels) } catch {
                 throw ProxyError(error, in: stream.name)
             }
             let clear = decrypter.clear(initialization)
@@ -98,7 +101,7 @@ struct SegmentDecryption: Sendable {
     func transportStream() async throws -> ServedMedia {
         do {
             let initialization = initialization ?? []
-            let decrypter = try await Self.decrypter(key, number, initialization, keys)
+            let decrypter = try await Self.decrypter(key, number, initialization, keys, pixels)
             let clear = decrypter.clear(initialization)
             let tracks = try MP4File(BytesReader(clear)).tracks
             return ServedMedia(

@@ -15,6 +15,8 @@ struct TransportPicture: Sendable {
     let range: Range<Int64>?
     /// The initialization section; empty if the playlist has none.
     let tables: [UInt8]
+    /// The pixels of the picture; nil if they are not known.
+    let pixels: Int?
 
     /// Bytes of tables in front of a picture, at most.
     private static let limit = 64 << 10
@@ -43,10 +45,10 @@ struct TransportPicture: Sendable {
         }
         let stream = try await SegmentOpening(origin: origin).open(url, range: range).behind(tables)
         guard let key else {
-            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys))
+            return ServedMedia(.transportStream, DescrambledBytes(stream, keys: keys, pixels: pixels))
         }
         do {
-            let decrypter = try await MediaSegmentDecrypter(key, segment: number, keys: keys)
+            let decrypter = try await MediaSegmentDecrypter(key, segment: number, keys: keys, pixels: pixels)
             return ServedMedia(.transportStream, DecryptedBytes(stream, decrypter))
         } catch {
             throw ProxyError(error, in: stream.name)

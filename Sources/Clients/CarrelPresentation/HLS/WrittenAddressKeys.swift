@@ -14,4 +14,9 @@ struct WrittenAddressKeys: ContentKeySource {
         guard case .unknown = answer, name == .address(resolved), written != resolved else { return answer }
         return await keys.key(.address(written))
     }
+
+    func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        guard written != resolved else { return await keys.key(anyOf: names) }
+        return await keys.key(anyOf: names.flatMap { $0 == .address(resolved) ? [$0, .address(written)] : [$0] })
+    }
 }

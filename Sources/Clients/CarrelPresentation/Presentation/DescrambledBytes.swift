@@ -6,11 +6,16 @@ import CarrelMediaSource
 
 /// A scrambled transport stream in the clear.
 actor DescrambledBytes: SegmentBytes {
-    private var descrambler: PacketDescrambler? = PacketDescrambler()
+    private var descrambler: PacketDescrambler?
     private let stream: FirstBytes
     private let keys: any ContentKeySource
 
-    init(_ stream: FirstBytes, keys: any ContentKeySource) {
+    /// - Parameters:
+    ///   - stream: the packets.
+    ///   - keys: has the keys.
+    ///   - pixels: the pixels of its largest picture; 0 for media without pictures, nil if they are not known.
+    init(_ stream: FirstBytes, keys: any ContentKeySource, pixels: Int?) {
+        descrambler = PacketDescrambler(pixels: pixels)
         self.stream = stream
         self.keys = keys
     }

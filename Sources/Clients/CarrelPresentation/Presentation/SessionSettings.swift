@@ -28,6 +28,8 @@ package struct SessionSettings: Sendable {
     package var hasRights: Bool
     /// Takes licenses that are inside the source; nil if its keys have no licenses.
     package var licenses: (any LicenseTokenReceiver)?
+    /// Whether keys may come from a license, which may withhold tracks.
+    package var mayHaveLicense: Bool
 
     /// Creates settings; the parameters are the properties.
     package init(
@@ -42,7 +44,8 @@ package struct SessionSettings: Sendable {
         threads: SessionThreads,
         subtitles: MediaOrigin,
         hasRights: Bool,
-        licenses: (any LicenseTokenReceiver)? = nil
+        licenses: (any LicenseTokenReceiver)? = nil,
+        mayHaveLicense: Bool = false
     ) {
         self.parameters = parameters
         self.form = form
@@ -56,6 +59,7 @@ package struct SessionSettings: Sendable {
         self.subtitles = subtitles
         self.hasRights = hasRights
         self.licenses = licenses
+        self.mayHaveLicense = mayHaveLicense
     }
 
     /// Whether content that is not protected is taken: inside an MS3 address the rights speak for it.
@@ -63,9 +67,6 @@ package struct SessionSettings: Sendable {
 
     /// Whether there are playlists of sync pictures: the compatible system has none.
     package var hasPictureLists: Bool { rules == .rfc && policy != .compatible }
-
-    /// Whether the keys may come from a license, which may withhold tracks.
-    var mayHaveLicense: Bool { hasRights || licenses != nil }
 
     /// The form of segments.
     package var output: ProxyOptions.Output { form.output }

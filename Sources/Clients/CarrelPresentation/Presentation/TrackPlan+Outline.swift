@@ -4,6 +4,7 @@ extension TrackPlan {
     /// The variants and renditions, by the places of their tracks in the plan.
     var outline: Outline {
         var outline = Outline()
+        outline.warnings = withheld.map { .withheld($0) }
         for (place, track) in video.enumerated() { outline.variants.append(variant(place, track)) }
         if video.isEmpty, let first = audio.first {
             var variant = Outline.Variant(name: RenditionName(audio: 0), bandwidth: first.bandwidth)

@@ -10,7 +10,7 @@ struct LicenseSurvey {
     /// The reasons, by the kind and the place of each track.
     private(set) var withheld: [OfferedTrack.Kind: [Int: String]] = [:]
 
-    /// What is known of a key.
+    /// The answer for a key.
     private enum Finding {
         /// A license has it, and limits the pixels of pictures, or does not.
         case licensed(Int?)
@@ -24,18 +24,17 @@ struct LicenseSurvey {
         var place: Int
     }
 
-    private let probe: (ContentKeyName) async -> ContentKeyAnswer
+    private let probe: ([ContentKeyName]) async -> ContentKeyAnswer
     private var findings: [[ContentKeyName]: Finding] = [:]
     private var seen: Set<Place> = []
     private var lacking: [Place: String] = [:]
     private var hasLicense = false
-    /// Whether the first key has no license: the caller passed it in, and others are not asked for.
-    private(set) var isOver = false
 
     /// Keys that are asked for, at most.
     private static let limit = 256
 
-    init(_ probe: @escaping (ContentKeyName) async -> ContentKeyAnswer) {
+    /// - Parameter probe: asks for a key by all of its names, without a wait for its license.
+    init(_ probe: @escaping ([ContentKeyName]) async -> ContentKeyAnswer) {
         self.probe = probe
     }
 
@@ -49,20 +48,21 @@ struct LicenseSurvey {
     ///   - keys: its keys, each by its names, the best first; none if it is clear, or its keys are not known.
     mutating func add(_ track: OfferedTrack, keys: [[ContentKeyName]]) async {
         let place = Place(kind: track.kind, place: track.place)
-        guard seen.insert(place).inserted, !isOver else { return }
+        guard seen.insert(place).inserted else { return }
         for names in keys {
             switch await finding(names) {
             case .licensed(let limit):
                 hasLicense = true
                 guard let limit, track.kind == .video || track.kind == .pictures else { continue }
-                guard let width = track.width, let height = track.height else {
+                guard let pixels = track.pixels else {
                     lacking[place] = "the license allows pictures of at most \(limit) pixels, and their size is not known"
                     continue
                 }
-                if width * height > limit {
-                    lacking[place] = "the license allows pictures of at most \(limit) pixels, and \(width)x\(height) are more"
+                if pixels > limit {
+                    let size = "\(track.width ?? 0)x\(track.height ?? 0)"
+                    lacking[place] = "the license allows pictures of at most \(limit) pixels, and \(size) are more"
                 }
-            case .free: if !hasLicense, lacking.isEmpty { isOver = true }
+            case .free: break
             case .lacking(let reason): lacking[place] = lacking[place] ?? reason
             }
         }
@@ -70,17 +70,16 @@ struct LicenseSurvey {
 
     private mutating func finding(_ names: [ContentKeyName]) async -> Finding {
         if let known = findings[names] { return known }
-        guard findings.count < Self.limit else { return .free }
-        var found = Finding.lacking("the license does not have its key")
-        loop: for name in names {
-            switch await probe(name) {
-            case .granted(let grant): found = grant.isLicensed ? .licensed(grant.maxPixels) : .free
-            case .pending: found = .free
-            case .refused(let reason): found = .lacking("its key is refused: \(reason)")
-            case .unknown: continue
-            }
-            break loop
+        guard findings.count < Self.limit else {
+            return .lacking("the source has more than \(Self.limit) keys, and this one is not looked for")
         }
+        let found: Finding =
+            switch await probe(names) {
+            case .granted(let grant): grant.isLicensed ? .licensed(grant.maxPixels) : .free
+            case .pending: .free
+            case .refused(let reason): .lacking("its key is refused: \(reason)")
+            case .unknown: .lacking("the license does not have its key")
+            }
         findings[names] = found
         return found
     }

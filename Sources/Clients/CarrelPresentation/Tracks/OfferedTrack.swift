@@ -41,4 +41,11 @@ struct OfferedTrack: Sendable, Equatable {
     var hasPictures = false
     /// The name of the audio group of a video track, and of the audio itself, if the source has separate audio playlists.
     var audioGroup: String?
+
+    /// The pixels of its pictures; nil if their size is not known.
+    var pixels: Int? {
+        guard let width, let height, width > 0, height > 0 else { return nil }
+        let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        return isTooLarge ? .max : count
+    }
 }

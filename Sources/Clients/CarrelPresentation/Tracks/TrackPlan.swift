@@ -126,7 +126,9 @@ private struct Tracks {
         if played.contains(where: { $0.audioGroup != nil }) {
             let names = Set(played.compactMap(\.audioGroup))
             let best = video.filter { names.contains($0.audioGroup ?? "") }.max { $0.bandwidth < $1.bandwidth }
-            played = played.filter { $0.audioGroup == best?.audioGroup }
+            // without variants, as a license may leave a source, the first group is as good as any
+            let group = video.isEmpty ? played.first?.audioGroup : best?.audioGroup
+            played = played.filter { $0.audioGroup == group }
         }
         return played.bestOfGroups { (wishes.rank(ofLanguage: $0.language), $0.isMarked ? 0 : 1) }
     }

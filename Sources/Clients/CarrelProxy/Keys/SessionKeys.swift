@@ -40,12 +40,17 @@ final class SessionKeys: SessionKeySource {
         keepsOutputControls = false
     }
 
+    /// Whether the source counts uses, as licenses are counted.
+    var isCounted: Bool { use != nil }
+
     /// Ends the use of the keys.
     func end() async { await use?.end() }
 
-    func probe(_ name: ContentKeyName) async -> ContentKeyAnswer { await source.probe(name) }
+    func probe(anyOf names: [ContentKeyName]) async -> ContentKeyAnswer { await source.probe(anyOf: names) }
 
-    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer { await key(anyOf: [name], for: use).answer }
+
+    func key(anyOf names: [ContentKeyName], for use: KeyUse) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
         let limit: Duration =
             switch wait {
             case .never: .zero
@@ -55,18 +60,19 @@ final class SessionKeys: SessionKeySource {
         let deadline = gate.clock.now + limit
         while true {
             let seen = gate.openings
-            let answer = await source.key(name, for: use)
+            let (answer, name) = await source.key(anyOf: names, for: use)
             switch answer {
             case .pending where gate.clock.now < deadline && !Task.isCancelled:
                 let time = wait == .implicitly ? .milliseconds(250) : gate.clock.now.duration(to: deadline)
+                guard let name else { return (answer, nil) }
                 await gate.wait(for: name, after: seen, time)
             case .granted(var grant):
                 if keepsOutputControls, grant.isGiven { grant.relaxesOutput = false }
                 use.note(answer)
-                return .granted(grant)
+                return (.granted(grant), name)
             default:
                 use.note(answer)
-                return answer
+                return (answer, name)
             }
         }
     }
@@ -77,4 +83,8 @@ private struct AppKeys: SessionKeySource {
     let keys: any ContentKeySource
 
     func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer { await keys.key(name) }
+
+    func key(anyOf names: [ContentKeyName], for use: KeyUse) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        await keys.key(anyOf: names)
+    }
 }

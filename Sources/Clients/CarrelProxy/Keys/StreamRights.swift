@@ -34,7 +34,7 @@ public struct StreamRights: Sendable {
     public var keys: any ContentKeySource
     /// Additional rules. An unknown critical one refuses the stream.
     public var extensions: [Extension]
-    /// When the rights end, which changes as they are renewed or revoked.
+    /// When the rights end: a renewal moves it, and a revocation ends them immediately.
     public var end: ContentKeyEnd
     /// Called once after the session has ended, for example to release the slot of a stream.
     public var release: @Sendable () async -> Void

@@ -135,20 +135,22 @@ final class SessionRights: SessionKeySource {
         }
     }
 
-    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer {
+    func key(_ name: ContentKeyName, for use: KeyUse) async -> ContentKeyAnswer { await key(anyOf: [name], for: use).answer }
+
+    func key(anyOf names: [ContentKeyName], for use: KeyUse) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
         let rights: StreamRights
         do throws(ProxyError) { rights = try await redeemed() } catch {
             use.note(error)
-            return .refused(error.message)
+            return (.refused(error.message), names.first)
         }
-        switch await rights.keys.key(name) {
+        let (answer, name) = await rights.keys.key(anyOf: names)
+        switch answer {
         case .granted(var grant):
             grant.relaxesOutput = grant.relaxesOutput && rights.relaxesOutput
             grant.end = ContentKeyEnd(firstOf: [grant.end, rights.end])
-            return .granted(grant)
-        case .refused(let reason): return .refused(url.withoutToken(reason))
-        case .pending: return .pending
-        case .unknown: return .unknown
+            return (.granted(grant), name)
+        case .refused(let reason): return (.refused(url.withoutToken(reason)), name)
+        case .pending, .unknown: return (answer, name)
         }
     }
 

@@ -153,7 +153,8 @@ final class SessionContent: Sendable {
             let error = use.explained(ProxyError(error, in: "the source"))
             // a renewed key is used after the source is probed again
             // playlists hold no keys, and the numbers of live segments continue
-            if error.code == .expiredKey || error.code == .refusedKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
+            let isKey = error.code == .expiredKey || error.code == .refusedKey
+            if isKey, source.type == .singleFile { state.withLock { $0.preparing = nil } }
             report(error)
             trace(Trace(.proxy, .now(), "a request failed", [.init("resource", .name(path)), .init("error", .code(of: error))]))
             var refusal = HTTPError(error.status, .init(error.code), error.message)

@@ -89,13 +89,13 @@ struct CPIXKeyChoice: Sendable {
     }
 
     private func key(of track: CPIXTrack) throws -> PackagingKey? {
-        do throws(CPIXError) {
+        do {
             guard let id = try document.keyID(for: track), let key = document.key(id) else { return nil }
             guard let secret = key.secret, let kid = CarrelMP4.KeyID(id.bytes.rawSpan) else {
                 throw CPIXError(.missingKey, "the document does not contain the key \(id.uuid)")
             }
-            return try? PackagingKey(id: kid, key: secret)
-        } catch {
+            return try PackagingKey(id: kid, key: secret)
+        } catch let error as CPIXError {
             throw UnusableCPIX(path: path, error: error)
         }
     }

@@ -42,7 +42,8 @@ struct TokenCreate: Command {
         redeeming any of them places one order of the title, for the account, for that of the player, or for an account of the player's own. \
         The first player that redeems bb or jwt has the license; a repeat by the same player finds it again. A stream is redeemed for itself. \
         Each form is as good as the title: keep them from others. A license may have conditions; a player that cannot enforce them does not \
-        use it. With --plays or --storage there is no stream, on which nothing would be counted.
+        use it. With --plays or --storage there is no stream, on which nothing would be counted. A token for an audiobook has no condition \
+        but --metering: its order also plays on the shelf.
         """
     static let examples = [
         Example("carrel token create --title ID --account alice", "Gives a title to an account."),

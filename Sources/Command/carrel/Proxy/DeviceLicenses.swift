@@ -28,14 +28,17 @@ actor DeviceLicenses: LicenseTokenReceiver {
         self.console = console
     }
 
-    func key(_ name: ContentKeyName) async -> ContentKeyAnswer {
-        guard opening != nil || reader.hasPlayer else { return .unknown }
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(anyOf: [name]).answer }
+
+    func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        guard opening != nil || reader.hasPlayer else { return (.unknown, nil) }
         do {
             let keys = try await opened().keys
             await store(in: keys)
-            return await keys.key(name)
+            return await keys.key(anyOf: names)
         } catch {
-            return .refused((error as? any ReportableError)?.message ?? "the player of this device cannot be opened")
+            let reason = (error as? any ReportableError)?.message ?? "the player of this device cannot be opened"
+            return (.refused(reason), names.first)
         }
     }
 
@@ -46,14 +49,20 @@ actor DeviceLicenses: LicenseTokenReceiver {
             waiting = []
             storing = Task {
                 await before?.value
-                for text in texts { await keys.receive(licenseToken: text) }
+                for text in texts { await keys.receive(licenseInFile: text) }
             }
         }
         await storing?.value
     }
 
     /// Keeps a license that is inside the source: it is stored before the first key is looked for.
-    func receive(licenseToken: String) { if waiting.count < Self.limit { waiting.append(licenseToken) } }
+    func receive(licenseInFile text: String) { if waiting.count < Self.limit { waiting.append(text) } }
+
+    func receive(licenseToken: String) { receive(licenseInFile: licenseToken) }
+
+    var tokenFailure: String? {
+        get async { try? await opening?.value.keys.tokenFailure }
+    }
 
     /// Opens the vault, and stores a license.
     ///
@@ -74,6 +83,8 @@ actor DeviceLicenses: LicenseTokenReceiver {
         guard let opened = try? await opening?.value else { return }
         opening = nil
         await opened.keys.end()
+        // a token that was not used, too
+        await opened.engine.endStreams()
         await opened.engine.shutdown()
     }
 

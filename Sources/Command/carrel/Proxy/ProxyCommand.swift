@@ -156,7 +156,7 @@ struct ProxyCommand: Command {
         // report a malformed address before prompting for a passphrase
         _ = try MS3URL(source)
         guard licenses.isEmpty else {
-            throw UsageError(.contradiction, "the keys of an MS3 address come with its token: --license and --clear-key are for others")
+            throw UsageError(.contradiction, "the keys of an MS3 address come with its token, not by --license or --clear-key")
         }
         try await engine.use(console) {
             try await serve(source, ContentKeySources([]), PlayerRights($0), DeviceLicenses(engine, console), console)

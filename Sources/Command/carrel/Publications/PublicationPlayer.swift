@@ -29,6 +29,8 @@ actor PublicationPlayer {
     func close() async {
         guard let engine = try? await opening?.value else { return }
         opening = nil
+        // a token that was not used, too
+        await engine.endStreams()
         await engine.shutdown()
     }
 }

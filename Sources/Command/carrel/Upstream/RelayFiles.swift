@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCommandLine
+import CarrelCrypto
 import CarrelHome
 import CarrelJSON
 import CarrelRelay
 import CarrelSettings
+import CarrelTokens
 
 /// The relays of a home: each file `relay/NAME.conf`.
 struct RelayFiles {
@@ -13,7 +15,7 @@ struct RelayFiles {
 
     /// Reads the files; prints warnings immediately.
     ///
-    /// - Throws: ``SettingsError`` for a file that cannot be used, ``ServerError`` for a name that is none.
+    /// - Throws: ``SettingsError`` for a file that cannot be used, ``ServerError`` for a name that is none, and for two relays with one key.
     init(home: Home, console: Console) throws {
         files = try home.relayNames().map { name in
             guard UpstreamFile.isName(name) else {
@@ -24,6 +26,21 @@ struct RelayFiles {
                 throw ServerError(.notFound, "there is no file \(home.relaySettingsPath(name))")
             }
             return (name, file)
+        }
+        // a message for one would open the other
+        for (number, relay) in settings.enumerated() {
+            let others = settings[..<number]
+            let setting: String
+            let other: RelaySettings
+            if let found = others.first(where: { $0.key.id == relay.key.id }) {
+                (setting, other) = ("relay.key-id", found)
+            } else if let found = others.first(where: { $0.key.secret == relay.key.secret }) {
+                (setting, other) = ("relay.key", found)
+            } else {
+                continue
+            }
+            let (path, taken) = (home.relaySettingsPath(relay.name), home.relaySettingsPath(other.name))
+            throw ServerError(.invalid, "\(path): \(setting) is the same as in \(taken): each relay has a key of its own")
         }
     }
 

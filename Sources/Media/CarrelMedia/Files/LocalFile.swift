@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import CarrelBytes
 import CarrelFiles
 import CarrelMP4
@@ -25,6 +26,22 @@ package final class LocalFile: ByteReader, Sendable {
 
     package func read(_ range: Range<Int64>) throws -> [UInt8] {
         do throws(FileError) { return try file.bytes(range) } catch { throw Self.unreadable(path, error) }
+    }
+
+    /// Reads a range that is in the page cache, without waiting for the disk.
+    ///
+    /// - Parameter range: a range of the file.
+    /// - Returns: nil unless all bytes are in memory.
+    func cached(_ range: Range<Int64>) -> [UInt8]? {
+        let count = range.count
+        var isWhole = false
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            guard let start = buffer.baseAddress else { return }
+            let received = unsafe clinux_read_cached(file.descriptor, start, count, range.lowerBound)
+            isWhole = received == count
+            filled = max(0, received)
+        }
+        return isWhole ? bytes : nil
     }
 
     private static func unreadable(_ path: String, _ error: FileError) -> MediaError {

@@ -3,7 +3,7 @@
 public import CarrelBytes
 import CarrelThreads
 
-/// The end of content keys while they are in use: a renewal moves it, and a revocation ends the keys at once.
+/// The end of content keys while they are in use: a renewal moves it, and a revocation ends the keys immediately.
 ///
 /// All grants of one license share it. Code that holds clear bytes asks ``check(at:)`` before it hands them out, or waits for
 /// ``ended(by:)`` to take them back.
@@ -34,7 +34,7 @@ public final class ContentKeyEnd: Sendable {
         self.others = others
     }
 
-    /// When the keys end, as far as it is known now; nil if they do not.
+    /// When the keys end, by the newest terms; nil if they do not.
     public var instant: Instant? {
         ([state.withLock { $0.instant }] + others.map(\.instant)).compactMap { $0 }.min()
     }

@@ -28,33 +28,26 @@ extension ContentKeyGrant {
             names.insert(.id(id), at: 1)
         }
         if let group = headers.groupKey { names.insert(.group(group.groupID), at: 0) }
-        for name in names {
-            switch await source.key(name) {
-            case .granted(var grant):
-                guard grant.relaxesOutput else {
-                    throw MediaError(
-                        .outputControl,
-                        "the license for \(content) asks for output controls, which plain bytes do not have"
-                    )
-                }
-                if case .group = name, let group = headers.groupKey {
-                    do throws(CryptoError) { grant.key = try group.unwrap(under: grant.key) } catch {
-                        throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
-                    }
-                }
-                // a payload has no other cipher; AES with a longer key would produce wrong bytes
-                guard grant.key.count == 16 else {
-                    throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
-                }
-                guard object.tags != nil || !(grant.requiresTags || headers.contentID.hasPrefix("urn:carrel:title:")) else {
-                    throw MediaError(.altered, "\(content) has no tags, which the files of a title have: it was changed")
-                }
-                return grant
-            case .pending: throw MediaError(.missingKey, "the license for \(content) is not there yet")
-            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(content) is refused: \(reason)")
-            case .unknown: continue
+        let (found, name) = try await ContentKeys.answered(names, content, source)
+        var grant = found
+        guard grant.relaxesOutput else {
+            throw MediaError(
+                .outputControl,
+                "the license for \(content) asks for output controls, which plain bytes do not have"
+            )
+        }
+        if case .group? = name, let group = headers.groupKey {
+            do throws(CryptoError) { grant.key = try group.unwrap(under: grant.key) } catch {
+                throw MediaError(.wrongKey, "the group key does not unwrap the key of \(content)")
             }
         }
-        throw MediaError(.missingKey, "no key is given for \(content)")
+        // a payload has no other cipher; AES with a longer key would produce wrong bytes
+        guard grant.key.count == 16 else {
+            throw MediaError(.wrongKey, "AES-128 has keys of 16 bytes, and the one for \(content) has \(grant.key.count)")
+        }
+        guard object.tags != nil || !(grant.requiresTags || headers.contentID.hasPrefix("urn:carrel:title:")) else {
+            throw MediaError(.altered, "\(content) has no tags, which the files of a title have: it was changed")
+        }
+        return grant
     }
 }

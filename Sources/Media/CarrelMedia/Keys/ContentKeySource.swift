@@ -30,7 +30,7 @@ public struct ContentKeyGrant: Sendable {
     public var end: ContentKeyEnd
     /// Whether a DCF must have tags that protect it from change, as the licenses for titles require.
     package var requiresTags = false
-    /// Whether a caller passed the key in, so that nobody stated its terms.
+    /// Whether a caller passed the key in, so that no license states its terms.
     package var isGiven = false
     /// Whether a license has it, so that keys which the license lacks withhold their renditions.
     package var isLicensed = false
@@ -113,9 +113,27 @@ public enum ContentKeyAnswer: Sendable {
 
 /// A source of keys: a caller, a key server, a license. `CarrelMedia` stores no key.
 public protocol ContentKeySource: Sendable {
-    /// Returns a key. For each of its keys, a file or stream tries all names until one is known.
+    /// Returns a key.
     ///
     /// - Parameter name: the key as named by the file or the playlist.
     /// - Returns: the key with its terms, or the reason for its absence.
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer
+
+    /// Returns a key that has several names. Files and streams call this method, so that a source that combines others can ask one of
+    /// them for all names before it asks the next.
+    ///
+    /// - Parameter names: the names of the key, the best first.
+    /// - Returns: the first answer that is not `unknown`, and the name that it is for; `unknown` without a name otherwise.
+    func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?)
+}
+
+extension ContentKeySource {
+    /// Tries the names in their order.
+    public func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        for name in names {
+            let answer = await key(name)
+            guard case .unknown = answer else { return (answer, name) }
+        }
+        return (.unknown, nil)
+    }
 }

@@ -103,15 +103,22 @@ package struct ContentKeys: Sendable {
         _ words: String,
         _ source: some ContentKeySource
     ) async throws(MediaError) -> ContentKeyGrant {
-        for name in names {
-            switch await source.key(name) {
-            case .granted(let grant): return grant
-            case .pending: throw MediaError(.missingKey, "the license for \(words) is not there yet")
-            case .refused(let reason): throw MediaError(.refusedKey, "the key for \(words) is refused: \(reason)")
-            case .unknown: continue
-            }
+        try await answered(names, words, source).grant
+    }
+
+    /// The first key that the source has, by any of its names, and that name.
+    static func answered(
+        _ names: [ContentKeyName],
+        _ words: String,
+        _ source: some ContentKeySource
+    ) async throws(MediaError) -> (grant: ContentKeyGrant, name: ContentKeyName?) {
+        let (answer, name) = await source.key(anyOf: names)
+        switch answer {
+        case .granted(let grant): return (grant, name)
+        case .pending: throw MediaError(.missingKey, "the license for \(words) is not there yet")
+        case .refused(let reason): throw MediaError(.refusedKey, "the key for \(words) is refused: \(reason)")
+        case .unknown: throw MediaError(.missingKey, "no key is given for \(words)")
         }
-        throw MediaError(.missingKey, "no key is given for \(words)")
     }
 
     /// Adds a key that was obtained otherwise.

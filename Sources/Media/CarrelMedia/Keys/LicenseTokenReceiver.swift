@@ -6,4 +6,22 @@ public protocol LicenseTokenReceiver: ContentKeySource {
     ///
     /// - Parameter licenseToken: the token passed in by the app.
     func receive(licenseToken: String) async
+
+    /// Takes a license or a token that a file contains. Whoever made the file chose it, so it may lead to no server that the user does
+    /// not use already.
+    ///
+    /// - Parameter text: a license or a token.
+    func receive(licenseInFile text: String) async
+
+    /// Why the last token gave no license: a lower-case sentence without a period; nil if it gave one, or there was none. A refusal
+    /// for this reason leaves the key to other sources.
+    var tokenFailure: String? { get async }
+}
+
+extension LicenseTokenReceiver {
+    /// Takes it as a token of the app.
+    public func receive(licenseInFile text: String) async { await receive(licenseToken: text) }
+
+    /// Nil: the source states no reason.
+    public var tokenFailure: String? { get async { nil } }
 }

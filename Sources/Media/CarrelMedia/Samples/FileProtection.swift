@@ -11,6 +11,7 @@ package struct FileProtection: Sendable {
     package private(set) var whole: [UInt32: SampleProtection] = [:]
     /// The keys of all protected tracks.
     package private(set) var keys = ContentKeys()
+    private let movie: [MP4Track]
     /// The tracks that are protected.
     package private(set) var tracks: Set<UInt32> = []
     /// The tracks that the license of the others withholds, with the reasons.
@@ -26,6 +27,7 @@ package struct FileProtection: Sendable {
     /// - Throws: `unsupported` with the name of a protection that Carrel does not open, `missingKey`, `refusedKey`, `wrongKey`;
     ///   the errors of the reader, and `Malformed`.
     package init(_ file: MP4File, from source: some ContentKeySource, leavesOut: Bool = false) async throws {
+        movie = file.tracks
         let marlin = MarlinTracks.isMarlin(file) ? try MarlinTracks.protections(of: file) : [:]
         var common: [MP4Track] = []
         for track in file.tracks {
@@ -51,7 +53,9 @@ package struct FileProtection: Sendable {
             }
         }
         for track in file.tracks where withheld[track.id] == nil {
-            try await self.try(leavesOut, track.id) { protection throws(MediaError) in try protection.keys.checkPictures([track]) }
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+                try protection.keys.checkPictures([track])
+            }
         }
         // without a license, a missing key is an error
         if let first = withheld.values.first, !keys.hasLicense { throw first }
@@ -74,12 +78,13 @@ package struct FileProtection: Sendable {
     /// - Parameters:
     ///   - ids: the key IDs, each with its track.
     ///   - source: the key source.
-    /// - Throws: `missingKey`, `refusedKey`.
+    /// - Throws: `missingKey`, `refusedKey`; `outputControl` if a license allows smaller pictures only.
     package mutating func resolve(
         _ ids: [(track: UInt32, id: KeyID)],
         from source: some ContentKeySource
     ) async throws(MediaError) {
         for (track, id) in ids { try await keys.resolve(id, track: track, from: source) }
+        try keys.checkPictures(movie.filter { withheld[$0.id] == nil })
     }
 
     private mutating func add(
@@ -90,28 +95,23 @@ package struct FileProtection: Sendable {
     ) async throws {
         tracks.insert(track.id)
         whole[track.id] = protection
-        if let group = protection.groupID, let grant = try await groupKey(group, track, source) {
-            do throws(CryptoError) {
-                var grant = grant
-                grant.key = try protection.contentKey(under: grant.key)
-                keys.add(grant, track: track.id)
-                return
-            } catch {
-                throw MediaError(.wrongKey, "the group key does not unwrap the key of track \(track.id)")
-            }
-        }
         let others = protection.contentID.map { [ContentKeyName.content($0)] } ?? []
-        try await self.try(leavesOut, track.id) { protection throws(MediaError) in
-            try await protection.keys.resolve(nil, track: track.id, others: others, from: source)
+        guard let group = protection.groupID else {
+            try await self.try(leavesOut, track.id) { protection throws(MediaError) in
+                try await protection.keys.resolve(nil, track: track.id, others: others, from: source)
+            }
+            return
         }
-    }
-
-    private func groupKey(_ group: String, _ track: MP4Track, _ source: some ContentKeySource) async throws -> ContentKeyGrant? {
-        switch await source.key(.group(group)) {
-        case .granted(let grant): grant
-        case .pending: throw MediaError(.missingKey, "the license for the group key of track \(track.id) is not there yet")
-        case .refused(let reason): throw MediaError(.refusedKey, "the group key of track \(track.id) is refused: \(reason)")
-        case .unknown: nil
+        let names: [ContentKeyName] = [.group(group)] + others + [.track(track.id)]
+        try await self.try(leavesOut, track.id) { file throws(MediaError) in
+            let (found, name) = try await ContentKeys.answered(names, "track \(track.id)", source)
+            var grant = found
+            if case .group? = name {
+                do throws(CryptoError) { grant.key = try protection.contentKey(under: grant.key) } catch {
+                    throw MediaError(.wrongKey, "the group key does not unwrap the key of track \(track.id)")
+                }
+            }
+            file.keys.add(grant, track: track.id)
         }
     }
 }

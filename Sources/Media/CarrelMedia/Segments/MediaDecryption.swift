@@ -32,6 +32,8 @@ public struct MediaDecryption: Sendable {
 
     private let reader: any ByteReader & Sendable
     private let work: Work
+    /// The source of the keys, which moves and ends them while it exists.
+    private let keys: any ContentKeySource
     /// The threads that probe files and wait for their keys.
     private static let reading = BlockingExecutor(name: "media-read", count: 4)
     /// Bytes of the segments of a playlist.
@@ -71,6 +73,7 @@ public struct MediaDecryption: Sendable {
         now: Instant
     ) async throws {
         self.reader = reader
+        keys = source
         if let file = reader as? LocalFile, try PlaylistSegments.isPlaylist(file) {
             let playlist = try await PlaylistSegments(file, from: source)
             try playlist.checkPlainOutput(at: now)

@@ -25,6 +25,8 @@ public struct MediaSegmentDecrypter: ~Copyable {
         var grant: ContentKeyGrant
         var iv: AESBlock
         var number: UInt64
+        /// The pixels of its pictures, if they are known.
+        var pixels: Int?
         var head: [UInt8] = []
     }
 
@@ -55,15 +57,18 @@ public struct MediaSegmentDecrypter: ~Copyable {
     ///   - number: the media sequence number, which is the initialization vector if the key line has none (§5.2).
     ///   - initialization: the clear initialization section, for fragmented MP4 with encrypted samples.
     ///   - keys: the key source, called with the address or the content ID of the key line; a `data:` address is the key itself.
-    ///   - clock: the clock by which keys end; nil if the caller enforces the terms of the keys.
-    /// - Throws: `missingKey`, `refusedKey`; `wrongKey` if the key has another length; `unsupported` if the method is unknown;
-    ///   `Malformed` if the initialization section is damaged.
+    ///   - clock: the clock by which keys end; nil if the caller enforces the ends of the keys.
+    ///   - pixels: the pixels of its largest picture, for segments without an initialization section, which do not state them before
+    ///     they are decrypted; 0 for media without pictures, nil if they are not known.
+    /// - Throws: `missingKey`, `refusedKey`; `outputControl` if the license allows smaller pictures only; `wrongKey` if the key has
+    ///   another length; `unsupported` if the method is unknown; `Malformed` if the initialization section is damaged.
     package init(
         _ key: EncryptionKey?,
         segment number: UInt64,
         initialization: [UInt8] = [],
         keys: some ContentKeySource,
-        clock: (any WallClock)? = nil
+        clock: (any WallClock)? = nil,
+        pixels: Int? = nil
     ) async throws {
         source = keys
         self.clock = clock
@@ -72,11 +77,10 @@ public struct MediaSegmentDecrypter: ~Copyable {
         let granted = try await Self.grant(key, keys)
         let secret = granted.key
         grant = granted
-        // the size of the pictures is known to the caller alone, unless the segments are fragments
-        if clock != nil, initialization.isEmpty { try granted.checkPictures(nil, "the segment") }
         try checkTerms()
         let iv = key.initializationVector.flatMap { AESBlock($0.rawSpan) } ?? AESBlock(high: 0, low: number)
         guard key.method == .sampleAES || key.method == .sampleAESCTR else {
+            try Self.checkPictures(granted, initialization, pixels)
             cipher = try SegmentCipher(key.method, key: secret, iv: iv)
             return
         }
@@ -84,7 +88,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
             throw MediaError(.wrongKey, "\(key.method.rawValue) has keys of 16 bytes, and this one has \(secret.count)")
         }
         guard !initialization.isEmpty else {
-            undecided = Undecided(method: key.method, grant: granted, iv: iv, number: number)
+            undecided = Undecided(method: key.method, grant: granted, iv: iv, number: number, pixels: pixels)
             return
         }
         var all = ContentKeys()
@@ -93,6 +97,20 @@ public struct MediaSegmentDecrypter: ~Copyable {
         try all.checkPictures(file.tracks)
         fragments = ClearFragments(tracks: file.tracks, keys: all)
         clearInitialization = try Self.clear(initialization, tracks: Self.protected(file.tracks))
+    }
+
+    /// Checks the pictures of a segment that is encrypted as a whole: by its clear initialization section, if that is a movie.
+    private static func checkPictures(
+        _ grant: ContentKeyGrant,
+        _ initialization: [UInt8],
+        _ pixels: Int?
+    ) throws(MediaError) {
+        guard grant.maxPixels != nil else { return }
+        let tracks = initialization.isEmpty ? [] : (try? MP4File(BytesReader(initialization)))?.tracks ?? []
+        guard !tracks.isEmpty else { return try grant.checkPictures(pixels, "the segment") }
+        var all = ContentKeys()
+        all.useForEverything(grant)
+        try all.checkPictures(tracks)
     }
 
     /// Checks that the keys may still be used.
@@ -199,13 +217,16 @@ public struct MediaSegmentDecrypter: ~Copyable {
     ///     the MPD has none.
     ///   - url: the address of the MPD, against which the key's address is resolved.
     ///   - keys: the key source, called with the address.
-    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`; `unsupported` if the cipher is not AES-128-CBC.
+    ///   - pixels: the pixels of its largest picture, as the MPD states them; 0 for media without pictures, nil if they are not known.
+    /// - Throws: `missingKey`, `refusedKey`, `wrongKey`; `outputControl` if the license allows smaller pictures only; `unsupported`
+    ///   if the cipher is not AES-128-CBC.
     package init(
         _ encryption: MPDSegmentEncryption,
         segment index: Int,
         values: URLTemplate.Values,
         url: String? = nil,
-        keys: some ContentKeySource
+        keys: some ContentKeySource,
+        pixels: Int? = nil
     ) async throws {
         source = keys
         clock = nil
@@ -217,9 +238,11 @@ public struct MediaSegmentDecrypter: ~Copyable {
         let address = try Self.address(period.keyURITemplate, values)
         let key = EncryptionKey(uri: url.map { URIReference.resolve(address, against: $0) } ?? address)
         let iv = period.initializationVector.flatMap { AESBlock($0.rawSpan) }
+        let granted = try await Self.grant(key, keys)
+        try granted.checkPictures(pixels, "the segment")
         cipher = try SegmentCipher(
             .aes128,
-            key: try await Self.grant(key, keys).key,
+            key: granted.key,
             iv: iv ?? AESBlock(high: 0, low: UInt64(bitPattern: values.number))
         )
     }
@@ -290,6 +313,7 @@ public struct MediaSegmentDecrypter: ~Copyable {
             guard held.method == .sampleAES else {
                 throw MediaError(.unsupported, "samples of a transport stream are not encrypted by \(held.method.rawValue)")
             }
+            try held.grant.checkPictures(held.pixels, "the segment")
             stream = ClearTransportStream(segment: held.number)
             try stream?.beginSegment(key: held.grant.key, iv: held.iv)
             return

@@ -10,11 +10,15 @@ package struct PacketDescrambler: ~Copyable {
     /// Bytes not written yet: a partial packet, or packets with an incomplete section.
     private var held: [UInt8] = []
     private var position: Int64 = 0
+    private let pixels: Int?
 
     /// Bytes that wait for the rest of a section, at most: a section has 4096.
     private static let heldLimit = 64 << 10
 
-    package init() {}
+    /// - Parameter pixels: the pixels of its largest picture; 0 for media without pictures, nil if they are not known.
+    package init(pixels: Int? = nil) {
+        self.pixels = pixels
+    }
 
     /// Descrambles a piece.
     ///
@@ -22,7 +26,8 @@ package struct PacketDescrambler: ~Copyable {
     ///   - piece: the next bytes of the stream.
     ///   - sink: gets whole clear packets.
     ///   - source: the key source.
-    /// - Throws: `missingKey`, `refusedKey`; `Malformed` with the byte of the stream; the errors of the sink.
+    /// - Throws: `missingKey`, `refusedKey`; `outputControl` if the license allows smaller pictures only; `Malformed` with the byte of
+    ///   the stream; the errors of the sink.
     package mutating func write(_ piece: RawSpan, to sink: inout some MediaSink, keys source: some ContentKeySource) async throws
     {
         held.append(copying: piece)
@@ -34,7 +39,8 @@ package struct PacketDescrambler: ~Copyable {
         let starts = UnitStart.all(in: held.rawSpan, before: count)
         var rest = 0..<count
         while let need = try ScrambledStream.run(&descrambler, &held, rest, at: position) {
-            let grant = try await ScrambledStream.grant(need.parity, need.message, source).grant
+            let (words, grant) = try await ScrambledStream.grant(need.parity, need.message, source)
+            try grant.checkPictures(pixels, words)
             try descrambler.setKey(grant.key, for: need.parity)
             rest = need.offset..<count
         }

@@ -73,7 +73,10 @@ package struct PlaylistSegments: Sendable {
         for segment in segments {
             for part in [segment.media, segment.initialization] {
                 guard let key = part?.key, keys[key.uri] == nil, !Self.isByID(key), !fragmentsHaveKeys else { continue }
-                keys[key.uri] = try await Self.key(key, in: folder, source)
+                let grant = try await Self.key(key, in: folder, source)
+                // the playlist does not state the size of the pictures
+                try grant.checkPictures(nil, "the address \(KeyAddress.withoutSecrets(key.uri))")
+                keys[key.uri] = grant
             }
         }
     }
@@ -156,6 +159,7 @@ package struct PlaylistSegments: Sendable {
                 switch event {
                 case .movie, .fragment:
                     for (track, id) in reader.keyIDs { try await fragmentKeys.resolve(id, track: track, from: source) }
+                    try fragmentKeys.checkPictures(reader.tracks)
                 case .box, .sample, .data: continue
                 }
             }

@@ -4,7 +4,8 @@ import CarrelBytes
 import CarrelMP4
 package import CarrelThreads
 
-/// A local file as a source. Reading blocks, and runs on dedicated threads.
+/// A local file as a source. Bytes in the page cache are read on the caller's thread; others are read on dedicated threads, which wait
+/// for the disk.
 public final class FileSource: MediaSource {
     private let file: Locked<LocalFile?>
     private let contentType: String?
@@ -19,6 +20,9 @@ public final class FileSource: MediaSource {
         self.contentType = contentType
         self.threads = threads
     }
+
+    /// Bytes that are copied on a thread of tasks, at most.
+    private static let cachedLimit = 1 << 20
 
     private static let threads = BlockingThreadPool(name: "carrel-media", count: 2)
 
@@ -44,6 +48,7 @@ public final class FileSource: MediaSource {
 
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         let file = try current()
+        if range.count <= Self.cachedLimit, let bytes = file.cached(range) { return bytes }
         return try await threads.run { try file.readAll(range) }
     }
 

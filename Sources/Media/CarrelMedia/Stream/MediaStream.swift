@@ -107,6 +107,8 @@ public actor MediaStream {
     private let clock: any WallClock
     /// The key; nil after the stream was closed, and for clear content.
     private var grant: ContentKeyGrant?
+    /// The source of the key, which moves and ends it while it exists; nil after the stream was closed.
+    private var keys: (any ContentKeySource)?
     private var position: Int64 = 0
     private var isClosed = false
 
@@ -117,6 +119,7 @@ public actor MediaStream {
         _ source: any MediaSource,
         _ payload: EncryptedPayload,
         _ grant: ContentKeyGrant?,
+        _ keys: any ContentKeySource,
         _ clock: any WallClock,
         contentType: String?,
         headers: DCFHeaders?,
@@ -125,6 +128,7 @@ public actor MediaStream {
         self.source = source
         self.payload = payload
         self.grant = grant
+        self.keys = keys
         self.clock = clock
         self.contentType = contentType
         self.headers = headers
@@ -139,7 +143,8 @@ public actor MediaStream {
     /// - Parameters:
     ///   - source: the encrypted bytes; closed on failure.
     ///   - kind: their format.
-    ///   - keys: the key source. For a DCF, whose bytes leave as a plain stream, the key must relax the output controls.
+    ///   - keys: the key source, which the stream keeps until it is closed. For a DCF, whose bytes leave as a plain stream, the key
+    ///     must relax the output controls.
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
     /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`;
@@ -222,6 +227,7 @@ public actor MediaStream {
             source,
             object.payload,
             grant,
+            keys,
             clock,
             contentType: object.contentType,
             headers: object.headers,
@@ -275,6 +281,7 @@ public actor MediaStream {
             source,
             payload,
             grant,
+            keys,
             clock,
             contentType: format.contentType ?? information.contentType,
             headers: nil
@@ -355,6 +362,7 @@ public actor MediaStream {
         guard !isClosed else { return }
         isClosed = true
         grant = nil
+        keys = nil
         checked?.close()
         await source.close()
     }

@@ -11,6 +11,8 @@ package struct CPIXLimits: Sendable {
     /// Entries of protection systems, and usage rules: several for each key.
     package var entries = 50_000
     package var recipients = 64
+    /// Namespaces of a request. Its response declares them all in its root element, which has 32 attributes at most.
+    package var namespaces = 24
     /// Bits of a recipient's RSA key, at least.
     package var rsaBits = 3072
     /// Whether elements may be in any order and unknown, ids may be written without hyphens, and versions are not checked, as in

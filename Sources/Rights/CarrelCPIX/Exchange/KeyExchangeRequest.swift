@@ -35,7 +35,7 @@ package struct KeyExchangeRequest: Sendable {
     ///   - bytes: the document, at most ``CPIXLimits/request`` in size.
     ///   - dialect: the rules that it must follow.
     /// - Throws: the errors of reading a document; `speke.version`; `speke.contract` for a violation of SPEKE, and for a request without a
-    ///   content id or keys.
+    ///   content id or keys; `cpix.recipient` for a list of recipients without one.
     package init(reading bytes: RawSpan, as dialect: Dialect) throws(CPIXError) {
         var limits = CPIXLimits.request
         var version: SPEKEContract.Version?
@@ -74,9 +74,20 @@ package struct KeyExchangeRequest: Sendable {
         }
         if let version { try SPEKEContract.check(document, version) }
         if dialect != .speke1 { try Self.checkSystems(document) }
+        var root: XMLElement
         do throws(Malformed) { root = try XMLElement.parse(bytes, limits: limits.xml).withoutFormatting } catch {
             throw CPIXError(.malformed, error.description)
         }
+        guard root.namespaces.count <= limits.namespaces else {
+            throw CPIXError(.tooLarge, "the document has more than \(limits.namespaces) namespaces")
+        }
+        // without a recipient, the response would have the keys in the clear
+        guard !document.recipients.isEmpty || !root.children.contains(where: { $0.name.local == "DeliveryDataList" }) else {
+            throw CPIXError(.recipient, "the DeliveryDataList has no DeliveryData, so that the keys would be sent in the clear")
+        }
+        // the response is another document, which the signature is not of
+        if dialect == .cpix { root.children.removeAll { $0.name.namespace == "\(CPIXNamespace.signature)" } }
+        self.root = root
         (self.document, self.contentID, self.dialect) = (document, contentID, dialect)
     }
 
@@ -90,7 +101,8 @@ package struct KeyExchangeRequest: Sendable {
         }
     }
 
-    /// The response: the request with its keys and the data of protection systems. No element and no attribute is dropped.
+    /// The response: the request with its keys and the data of protection systems. No element and no attribute is dropped, apart from the
+    /// signatures of ``Dialect/cpix``.
     ///
     /// - Parameters:
     ///   - keys: the key of each requested id.

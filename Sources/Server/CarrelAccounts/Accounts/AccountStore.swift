@@ -60,13 +60,14 @@ package enum AccountStore {
     static let allServiceKeys = SQL("SELECT id, name, role, created_at, revoked_at FROM service_keys ORDER BY created_at, id")
     static let revokeServiceKey = SQL("UPDATE service_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
+    static let validServiceKey = SQL("SELECT 1 FROM service_keys WHERE id = $1 AND revoked_at IS NULL")
 
     package static let statements =
         [
             insertAccount, accountByName, accountByID, nameByID, namesByID, details, listAccounts, secretsByName, updatePassword,
             updateSuspension,
             updateDeviceLimit, deviceLimit, insertLink, accountOfLink, deleteSession,
-            insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
+            insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID, validServiceKey,
         ] + statementsOfPersonalData
 
     package static func findOrInsert(_ account: Account, at now: Instant, in transaction: any Transaction) throws -> Account {

@@ -28,11 +28,16 @@ extension Accounts {
         try AccountStore.findOrInsert(fresh, at: now, in: transaction)
     }
 
+    /// Whether a back-office key is known, and not revoked.
+    package static func isServiceKeyValid(_ id: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(AccountStore.validServiceKey, [.text(id)]) != nil
+    }
+
     /// Refuses the id of a back-office key that is not known, or is revoked.
     ///
     /// - Throws: ``ServerError`` `request.not-found`.
     package static func requireServiceKey(_ id: String, in transaction: any Transaction) throws {
-        guard try AccountStore.serviceKeys(in: transaction).contains(where: { $0.id == id && $0.revokedAt == nil }) else {
+        guard try isServiceKeyValid(id, in: transaction) else {
             throw ServerError(.notFound, "there is no back-office key \(id)")
         }
     }

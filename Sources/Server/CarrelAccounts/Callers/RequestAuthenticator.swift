@@ -106,8 +106,8 @@ package struct RequestAuthenticator: Sendable {
         return AuditActor(caller.id, requestID: request.id)
     }
 
-    /// Refuses a request without a back-office key that has the permission. Over an unencrypted connection, and for staff and the
-    /// operator, it is refused too: for calls that return secrets.
+    /// Refuses a request without a back-office key that has the permission. Over an unencrypted connection (apart from programs on this
+    /// machine that speak for no other client), and for staff and the operator, it is refused too: for calls that return secrets.
     ///
     /// - Parameters:
     ///   - request: the request, with the key as a bearer token, or in Basic credentials: the key's id, and the key.
@@ -115,7 +115,7 @@ package struct RequestAuthenticator: Sendable {
     /// - Returns: the actor for the audit log.
     /// - Throws: 401 `request.unauthenticated`, 403 `request.forbidden`, 403 `request.tls`.
     package func requireKey(_ request: HTTPRequest, _ permission: Permission) async throws -> AuditActor {
-        guard isConfidential(request) else {
+        guard request.scheme == "https" || isFromThisMachine(request) else {
             throw RuleError(.forbidden, "request.tls", "this call returns keys: send it over TLS, or on the server's own machine")
         }
         var key: ServiceKey?

@@ -12,7 +12,7 @@ package enum EditionAccess: Equatable {
     case missing
     /// Withdrawn.
     case gone
-    /// The clear contents of an edition of which only the protected file is published: for nobody.
+    /// The clear contents of an edition of which only the protected file is published: refused to every client.
     case protected
 
     /// - Parameters:

@@ -130,9 +130,13 @@ struct `A source of ClearKey licenses` {
         let (source, server) = Self.source(license)
         let file = try MP4File(BytesReader(film))
         let digests = try `The clear samples of a track`.digests(file, try await FileProtection(file, from: source))
-        #expect(digests["v"] == expected["sha256_of_concatenated_decrypted_video_samples"]?.string)
+        // the digest in the list of expected values has a wrong digit: the oracle of the same file has the right one
+        let oracle = try #require(ProtectedFixture.named("ext/media3/sample_fragmented_clearkey.mp4").first)
+        #expect(digests["v"] == oracle.samples("v"))
+        let key = expected["key_hex"]?.string.flatMap { Hex.decode($0) }
         let request = try #require(server.requests.withLock { $0 }.first)
         let id = Hex.decode(expected["kid_uuid"]?.string?.replacing("-", with: "") ?? "") ?? []
+        #expect(await source.bytes(.id(id)) == key && key?.count == 16)
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"kids":["\#(Base64URL.encode(id))"],"type":"temporary"}"#)
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelHTTP
-import CarrelWebAPI
 
 /// The calls to an upstream system that run at the same time.
 ///
@@ -22,9 +21,12 @@ package struct UpstreamSlots: Sendable {
     private var unconfirmed = 0
     private var networks: [ClientNetwork: Int] = [:]
 
-    package init(_ limit: Int) {
+    /// - Parameters:
+    ///   - limit: the number of slots.
+    ///   - unconfirmedLimit: the number that calls without a confirmed token may take together; nil for half of them.
+    package init(_ limit: Int, unconfirmed unconfirmedLimit: Int? = nil) {
         self.limit = limit
-        unconfirmedLimit = max(1, limit / 2)
+        self.unconfirmedLimit = unconfirmedLimit ?? max(1, limit / 2)
         networkLimit = max(1, limit / 8)
     }
 
