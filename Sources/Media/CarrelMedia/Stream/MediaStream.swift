@@ -147,10 +147,10 @@ public actor MediaStream {
     ///     must relax the output controls.
     ///   - clock: the clock by which the key expires.
     /// - Returns: a stream at its first byte.
-    /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`,
+    /// - Throws: the errors of the source; `media.missing-key`, `media.refused-key`, `media.wrong-key`, `media.expired-key`;
     ///   `media.output-control`, also if the license limits the size of pictures, unless tags prove that there are none, or the
-    ///   format of bytes that do not describe themselves says so; `media.altered` if the license requires tags and there are none; `media.unsupported` if the file
-    ///   has no such object; `Malformed` with the fault and its offset.
+    ///   format of bytes that do not describe themselves says so; `media.altered` if the license requires tags and there are none;
+    ///   `media.unsupported` if the file has no such object; `Malformed` with the fault and its offset.
     public static func open(
         _ source: some MediaSource,
         as kind: Kind,
