@@ -59,14 +59,14 @@ package actor LicenseUse {
 
     deinit {
         watch?.cancel()
-        // nobody follows the license any more
+        // no task follows the license after this
         for end in ends.values { end.end(Self.endReason) }
         end.end(Self.endReason)
     }
 
     private static let endReason = "the use of the license has ended"
 
-    /// Whether the license allows the use no more, as far as it is known now.
+    /// Whether the license no longer allows the use, by the newest evaluation.
     package nonisolated var isOver: Bool { end.refusal != nil || end.instant.map { $0 <= engine.clock.now } ?? false }
 
     /// Begins to follow the license, and the contact with its service.

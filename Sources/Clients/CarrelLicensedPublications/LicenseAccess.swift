@@ -59,7 +59,7 @@ final class LicenseAccess: Sendable {
         }
     }
 
-    /// What all licenses in use demand together.
+    /// The conditions of all licenses in use together.
     var conditions: ReadingConditions { ReadingConditions(uses.flatMap { $0.obligations }) }
 
     /// The license of a file, evaluated without counting; nil if there is none.

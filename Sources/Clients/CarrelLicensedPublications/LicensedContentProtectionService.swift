@@ -7,7 +7,7 @@ import CarrelRights
 
 /// The protection of a publication by licenses of a player.
 ///
-/// What the licenses demand is read each time: a renewal may change it, and an entry that is opened may bring another license.
+/// Reads the conditions of the licenses each time: a renewal may change it, and an entry that is opened may bring another license.
 public final class LicensedContentProtectionService: ContentProtectionService {
     public let isRestricted: Bool
     public let error: (any Error)?

@@ -23,7 +23,7 @@ final class LicensedCoverService: CoverService, RenderingService {
         if var first = order.first, isPage(first), fetcher.entry(first) == nil, let type = first.mediaType,
             type.isAudio || type.matches(Format.pdf.mediaType)
         {
-            // its bytes are no picture
+            // its bytes are not a picture
             first.relations = []
             manifest.readingOrder = [first]
         }

@@ -22,7 +22,7 @@ enum EntryBook {
         <html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head><body><p>Words.</p></body></html>
         """
 
-    /// What is recognized as a picture (PNG).
+    /// Bytes that are recognized as a picture (PNG).
     static let picture: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: 100)
 
     /// Writes a book into the folder of a world.

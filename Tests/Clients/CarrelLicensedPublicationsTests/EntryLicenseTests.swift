@@ -129,7 +129,7 @@ struct `The cover of an EPUB with protected entries` {
         EntryBook.Entry(name: name, content: BookWorld.content, type: type, bytes: bytes, isPage: isPage, isCover: true)
     }
 
-    /// What the manifest calls the cover, and whether it is shown as the cover, without a play.
+    /// Entries that the manifest calls the cover, and whether it is shown as the cover, without a play.
     private static let covers: [(entry: EntryBook.Entry, isShown: Bool)] = [
         (entry("a.xhtml", isPage: true), false), (entry("a.xhtml", isPage: false), false),
         (entry("a.png", "image/png", EntryBook.picture, isPage: true), false),

@@ -91,7 +91,9 @@ import Testing
                 rules.outputControlOverride = .init(imageConstraintLevel: 0)
             }
         ).license
-        guard case .granted(let second) = await keys.key(.content(LicensedNote.content)) else { throw TestFailure("no newer key") }
+        guard case .granted(let second) = await keys.key(.content(LicensedNote.content)) else {
+            throw TestFailure("no newer key")
+        }
         #expect(second.end.refusal == nil && first.end.refusal != nil)
         #expect(await keys.licenses == [newer])
         #expect(try await note.engine.licenses().license(newer)?.plays == 1)

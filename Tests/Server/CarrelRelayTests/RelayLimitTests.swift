@@ -16,7 +16,7 @@ import CarrelTesting
 import CarrelTokens
 import Testing
 
-/// What clients of a relay, and a certificate that cannot be fetched, must not do to it.
+/// The load of many clients, and a certificate that cannot be fetched.
 struct `A relay of many clients` {
     private static let spc = [UInt8](0...255)
 

@@ -54,7 +54,7 @@ extension PlayerEngine {
         }
     }
 
-    /// Takes a license or a token that a file contains. Whoever made the file chose it: it leads to the device's own service alone.
+    /// Takes a license or a token that a file contains. The maker of the file chose it: it leads to the device's own service alone.
     ///
     /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
     /// - Throws: `player.token` for a token that leads to another server; the errors of ``takeLicense(_:)``.

@@ -130,7 +130,7 @@ struct ReaderRoutes {
         ]
     }
 
-    /// What may change while the page is open: whether the licenses last, and what they demand.
+    /// The state that may change while the page is open: whether the licenses last, and their conditions.
     ///
     /// - Parameter href: the resource on the screen; nil for none.
     /// - Returns: the reasons of the ends, or null, and the conditions.

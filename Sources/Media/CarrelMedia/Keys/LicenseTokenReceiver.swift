@@ -7,8 +7,8 @@ public protocol LicenseTokenReceiver: ContentKeySource {
     /// - Parameter licenseToken: the token passed in by the app.
     func receive(licenseToken: String) async
 
-    /// Takes a license or a token that a file contains. Whoever made the file chose it, so it may lead to no server that the user does
-    /// not use already.
+    /// Takes a license or a token that a file contains. The maker of the file chose it, so it leads only to servers that the user
+    /// uses already.
     ///
     /// - Parameter text: a license or a token.
     func receive(licenseInFile text: String) async
@@ -20,6 +20,8 @@ public protocol LicenseTokenReceiver: ContentKeySource {
 
 extension LicenseTokenReceiver {
     /// Takes it as a token of the app.
+    ///
+    /// - Parameter text: a license or a token.
     public func receive(licenseInFile text: String) async { await receive(licenseToken: text) }
 
     /// Nil: the source states no reason.

@@ -252,7 +252,7 @@ public actor MediaStream {
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
         try check(grant, clock)
-        // what a server says of its file is no word of the license's issuer
+        // the type in the file's headers counts only if tags protect them
         try checkPictures(grant, format.contentType)
         var start: Int64 = 0
         var iv = format.iv
@@ -295,7 +295,7 @@ public actor MediaStream {
     ///
     /// - Parameters:
     ///   - grant: the key with the limit.
-    ///   - contentType: the media type, if nobody but the issuer or the app can have written it.
+    ///   - contentType: the media type, if only the issuer or the app can have written it.
     /// - Throws: `outputControl`.
     private static func checkPictures(_ grant: ContentKeyGrant, _ contentType: String?) throws(MediaError) {
         let type = contentType?.lowercased() ?? ""

@@ -35,7 +35,7 @@ package final class DefaultCoverService: CoverService, RenderingService {
             do throws(ResourceError) {
                 return Found(cover: try await picture(link, in: resource), access: access)
             } catch  where error.code != .unavailable && error.code != .cancelled {
-                // the license ended meanwhile: that is no damage
+                // the license ended meanwhile: the cover is not damaged
                 try access?.checkAccess()
                 // encrypted, damaged, missing: the publication can be read without its cover
                 return Found(cover: nil, access: access)
