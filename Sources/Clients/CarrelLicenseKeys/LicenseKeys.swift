@@ -30,7 +30,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         package var needsOpenOutput = false
         /// Obligations that the caller enforces, in addition to the obligations that this target enforces and the app declared.
         package var enforced: Set<String> = []
-        /// Whether the first key counts the use; otherwise `begin` does.
+        /// Whether the first key counts the use; otherwise `begin` of the license in use does.
         package var countsWithFirstKey = true
 
         package init() {}
@@ -42,7 +42,6 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     private var uses: [LicenseUse] = []
     /// Why the last token gave no license; nil if it gave one.
     private var failure: PlayerError?
-    private var hasBegun = false
     private var isEnded = false
 
     /// Licenses in one use, at most.
@@ -96,9 +95,8 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         var offline: OfflineKeyAddress?
         if case .address(let text) = name { offline = OfflineKeyAddress(text) }
         guard let (use, id) = try await find(offline.map { .id($0.keyID.bytes) } ?? name) else { return nil }
-        let isCounted = settings.countsWithFirstKey || hasBegun
-        guard let offline else { return try await use.grant(id, isCounted: isCounted) }
-        return try await use.grant(offline, isCounted: isCounted)
+        guard let offline else { return try await use.grant(id, isCounted: settings.countsWithFirstKey) }
+        return try await use.grant(offline, isCounted: settings.countsWithFirstKey)
     }
 
     /// Redeems a token, or stores a signed license.
@@ -162,43 +160,6 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     /// - Parameter text: a signed license, an action token (XML), a license message (JWT), or a compound URL.
     /// - Throws: the errors of ``add(_:)``; `player.token` for a token that leads to another server.
     package func add(inFile text: String) async throws(PlayerError) { try await engine.takeLicense(inFile: text) }
-
-    /// Counts the use under each of its licenses, once; the counts are on the disk before this returns. Licenses that are found
-    /// later are counted with their first key. A license that does not allow the use any more does not stop the others.
-    ///
-    /// - Throws: if no license is left, `player.denied`, or `player.store` if the use cannot be counted.
-    package func begin() async throws(PlayerError) {
-        // first: a license that is found meanwhile is counted by its key, or below
-        hasBegun = true
-        var tried: [LicenseUse] = []
-        var refusal: PlayerError?
-        var isAnyBegun = false
-        while let use = uses.first(where: { use in !tried.contains { $0 === use } }) {
-            tried.append(use)
-            do throws(PlayerError) {
-                try await use.begin()
-                isAnyBegun = true
-            } catch {
-                refusal = refusal ?? error
-            }
-        }
-        if let refusal, !isAnyBegun { throw refusal }
-    }
-
-    /// Counts the use under the license that has a key, once; the count is on the disk before this returns. Other licenses are not
-    /// counted.
-    ///
-    /// - Parameter names: the names of the key, the best first.
-    /// - Returns: whether there is a license.
-    /// - Throws: `player.denied` if the license does not allow the use any more; `player.store` if it cannot be counted.
-    package func begin(anyOf names: [ContentKeyName]) async throws(PlayerError) -> Bool {
-        for name in names {
-            guard let use = try await find(name)?.use else { continue }
-            try await use.begin()
-            return true
-        }
-        return false
-    }
 
     /// The license of a content, opened without counting.
     ///

@@ -79,7 +79,14 @@ final class LicenseAccess: Sendable {
     }
 
     /// Stores a license: signed, or by redeeming a token.
-    func add(_ text: String) async throws(PlayerError) { try await keys.add(text) }
+    ///
+    /// - Parameters:
+    ///   - text: the license or the token.
+    ///   - isFromFile: whether the file, and not the reader, named it: it is then redeemed at the device's own service alone.
+    /// - Throws: the errors of the player.
+    func add(_ text: String, isFromFile: Bool) async throws(PlayerError) {
+        if isFromFile { try await keys.add(inFile: text) } else { try await keys.add(text) }
+    }
 
     /// Opens a file.
     ///

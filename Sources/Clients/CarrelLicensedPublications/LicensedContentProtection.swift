@@ -234,7 +234,7 @@ public struct LicensedContentProtection: ContentProtection {
         do {
             if let token = try await token(for: files, credentials, isRefused: refusal != nil) {
                 refusal = nil
-                try await access.add(token)
+                try await access.add(token, isFromFile: credentials == nil)
                 if await find() { return .granted(access) }
             }
         } catch {

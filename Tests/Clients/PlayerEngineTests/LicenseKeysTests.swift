@@ -77,10 +77,10 @@ struct `Stored licenses as keys` {
         let stream = try await note.stream(keys)
         #expect(try await stream.read(upTo: 16).count == 16)
         #expect(try await note.plays() == 0)
-        try await keys.begin()
-        try await keys.begin()
-        #expect(try await note.plays() == 1)
         let use = try #require(try await keys.license(of: LicensedNote.content))
+        try await use.begin()
+        try await use.begin()
+        #expect(try await note.plays() == 1)
         #expect(use.license == note.license && use.relaxesOutput)
         #expect(try await use.check(.copy).isGranted)
         #expect(try await note.plays() == 1)
@@ -89,29 +89,23 @@ struct `Stored licenses as keys` {
     @Test func `are counted for what is read, and one that is denied stops no other`() async throws {
         let world = try await PlayerWorld()
         let engine = try await world.player()
-        var made: [String: String] = [:]
+        var settings = LicenseKeys.Settings()
+        settings.countsWithFirstKey = false
+        let keys = LicenseKeys(engine, settings)
+        var uses: [LicenseUse] = []
         for name in ["one", "two", "three"] {
             let token = try await world.action { rules in
                 rules.contents = [.init(contentID: "cid:\(name)", keyID: KeyID(label: name), key: PlayerWorld.key)]
             }
-            made[name] = try await engine.process(token).license
+            try await engine.process(token)
+            uses.append(try #require(try await keys.license(of: "cid:\(name)")))
         }
-        let licenses = made
-        var settings = LicenseKeys.Settings()
-        settings.countsWithFirstKey = false
-        let keys = LicenseKeys(engine, settings)
-        for name in ["one", "two", "three"] { #expect(try await keys.license(of: "cid:\(name)") != nil) }
-        func plays(_ name: String) async throws -> Int? {
-            try await engine.licenses().license(try #require(licenses[name]))?.plays
-        }
-        #expect(try await keys.begin(anyOf: [.content("cid:none"), .content("cid:two")]))
-        #expect(try await !keys.begin(anyOf: [.content("cid:none")]))
-        #expect(try await plays("one") == 0)
-        #expect(try await plays("two") == 1)
-        try await engine.removeLicense(try #require(licenses["one"]))
-        try await keys.begin()
-        #expect(try await plays("two") == 1)
-        #expect(try await plays("three") == 1)
+        try await engine.removeLicense(uses[0].license)
+        await #expect(throws: PlayerError.self) { [uses] in try await uses[0].begin() }
+        try await uses[1].begin()
+        #expect(try await engine.licenses().license(uses[1].license)?.plays == 1)
+        #expect(try await engine.licenses().license(uses[2].license)?.plays == 0)
+        guard case .granted = await keys.key(.content("cid:two")) else { throw TestFailure("no key of another license") }
         await keys.end()
     }
 
