@@ -180,7 +180,9 @@ struct `A packager's request` {
         }
         let most = request(CPIXLimits.request.namespaces - 1)
         let read = try KeyExchangeRequest(reading: most.rawSpan, as: .cpix)
-        #expect(try XMLElement.parse(read.response(Self.keys(read)).rawSpan).children.count == CPIXLimits.request.namespaces)
+        let response = try read.response(Self.keys(read))
+        let root = try XMLElement.parse(response.rawSpan)
+        #expect(root.children.count == CPIXLimits.request.namespaces)
         let many = request(CPIXLimits.request.namespaces)
         #expect(throws: CPIXError(.tooLarge)) { try KeyExchangeRequest(reading: many.rawSpan, as: .cpix) }
         // 100,000 comparisons of 100,000 namespaces took a minute
