@@ -101,7 +101,8 @@ struct `Stored licenses as keys` {
             uses.append(try #require(try await keys.license(of: "cid:\(name)")))
         }
         try await engine.removeLicense(uses[0].license)
-        await #expect(throws: PlayerError.self) { [uses] in try await uses[0].begin() }
+        let removed = uses[0]
+        await #expect(throws: PlayerError.self) { try await removed.begin() }
         try await uses[1].begin()
         #expect(try await engine.licenses().license(uses[1].license)?.plays == 1)
         #expect(try await engine.licenses().license(uses[2].license)?.plays == 0)
