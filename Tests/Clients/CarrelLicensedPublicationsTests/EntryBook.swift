@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCrypto
+import CarrelPlayerTesting
 import CarrelTesting
 import ProtectedPublications
 
