@@ -111,11 +111,11 @@ struct `The end of a license` {
         do {
             _ = try await hits.next()
             Issue.record("a hit after the end")
-        } catch { #expect((error as? ResourceError)?.code == .forbidden) }
+        } catch { #expect(error.code == .forbidden) }
         do {
             _ = try await pieces.next()
             Issue.record("a piece after the end")
-        } catch { #expect((error as? ResourceError)?.code == .forbidden) }
+        } catch { #expect(error.code == .forbidden) }
         let ends = [
             await failure { _ = try await cover.read(upTo: 1 << 20) }, await failure { _ = try await publication.cover() },
         ]
