@@ -44,7 +44,10 @@ package struct LicenseConditions: Sendable, Hashable {
     package var isEmpty: Bool { self == Self() }
 
     /// Whether a license must be kept by its device: a stream is redeemed again for each use, so nothing would be counted.
-    package var needsStore: Bool { storageSeconds != nil || playCount != nil || copyCharacters != nil || printPages != nil }
+    /// A limit of 0 copies or pages counts nothing.
+    package var needsStore: Bool {
+        storageSeconds != nil || playCount != nil || copyCharacters ?? 0 > 0 || printPages ?? 0 > 0
+    }
 
     /// Checks every bound.
     ///
