@@ -36,7 +36,9 @@ struct ServiceAddresses: Sendable {
 
     /// The compound URL of a stream.
     func rightsURL(_ token: SealedToken?, _ base: String, _ content: String) -> RightsURL {
-        guard let token else { return .missing("a count of plays, copies or pages, and a storage period, need a license that the device stores") }
+        guard let token else {
+            return .missing("a count of plays, copies or pages, and a storage period, need a license that the device stores")
+        }
         guard let location = rightsLocation(base) else { return .missing(RightsLocation.missing) }
         do throws(RightsError) {
             return .url(try CompoundURL(rights: location, token: token.text, contentURL: content).description)
