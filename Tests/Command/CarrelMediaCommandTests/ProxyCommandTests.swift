@@ -158,7 +158,7 @@ struct `The command proxy` {
         #expect(result.status == .exited(0) && result.errorText == "")
         let bytes = Array(result.text.utf8)
         let json = try JSON.parse(bytes.rawSpan)
-        #expect(json.object?.map(\.name) == ["url", "page", "type", "version", "source"])
+        #expect(json.object?.map(\.name) == ["url", "page", "type", "version", "source", "licenses"])
         #expect(json["url"]?.string?.hasSuffix("/index.m3u8") == true && json["page"]?.string?.hasSuffix("/player.html") == true)
         #expect(json["type"]?.string == "file" && json["version"]?.string?.hasPrefix("1.") == true)
         let source = try #require(json["source"])

@@ -219,7 +219,7 @@ struct `An explanation of a denial` {
     /// Audit actions, and codes that no verified player gets in a denial that is written down.
     private static let notRecorded: Set<String> = [
         "license.condition", "license.deny", "license.evict", "license.revoke", "license.system", "license.throttled",
-        "personalization.fingerprint", "personalization.full", "personalization.key", "personalization.nonce", "personalization.old",
-        "personalization.rejected", "personalization.throttled",
+        "personalization.fingerprint", "personalization.full", "personalization.key", "personalization.nonce",
+        "personalization.old", "personalization.rejected", "personalization.throttled",
     ]
 }

@@ -132,7 +132,7 @@ struct ProxyCommand: Command {
     func validate() throws(UsageError) {
         guard player == nil || plays else { throw UsageError(.contradiction, "--player needs --play") }
         guard [source, keys.file, licenses.file].count(where: { $0 == "-" }) <= 1 else {
-            throw UsageError(.contradiction, "standard input has either the source, the keys or the license")
+            throw UsageError(.contradiction, "standard input has either the source or the keys or the license")
         }
     }
 
