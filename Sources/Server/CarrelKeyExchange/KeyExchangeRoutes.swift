@@ -113,6 +113,6 @@ struct KeyExchangeRoutes: Sendable {
         guard service != .cpix else { throw problem }
         var headers = problem.headers
         for field in fields { headers[field.name] = field.value }
-        return HTTPResponse.text(problem.message + "\n", status: problem.status, headers: headers)
+        return HTTPResponse.text(problem.message + "\n", status: problem.status, headers: headers).unstored
     }
 }
