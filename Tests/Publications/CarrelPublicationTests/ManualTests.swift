@@ -24,7 +24,7 @@ struct ManualTests {
         ),
         (
             "sdk",
-            ["OpenPublication", "ListShelf", "PlayFilm", "DecryptFile"].map { "OutsideApp/Sources/\($0)/\($0)" }
+            ["OpenPublication", "ListShelf", "PlayFilm", "DecryptFile", "ReadLicensed"].map { "OutsideApp/Sources/\($0)/\($0)" }
                 + ["Publications/CarrelPublicationTests/Examples/VaultProtection"]
         ),
         ("reading", ["Clients/CarrelWebReaderTests/Examples/ServePublication"]),
