@@ -3,7 +3,7 @@
 import PackageDescription
 
 // Apps outside of the tree. Tests build them against this checkout, whose folder is in CARREL_PATH, and against a tagged clone, whose
-// address is in CARREL_URL. The first five are the short programs of docs/sdk.md.
+// address is in CARREL_URL. The first five are programs of docs/sdk.md.
 
 let carrel: Package.Dependency =
     if let path = Context.environment["CARREL_PATH"] { .package(name: "carrel", path: path) } else {

@@ -15,7 +15,7 @@ struct RightsApp {
         let folder = CommandLine.arguments[1]
         let vault = try await Vault.file(folder: folder + "/rights-vault", passphrase: "correct horse", create: true)
         let engine = try PlayerEngine(folder: folder, vault: vault, app: .init(name: "Rights", build: "1"))
-        let keys = LicenseKeys(engine, action: .play, content: "cid:film")
+        let keys = LicenseKeys(engine, content: "cid:film")
         if case .unknown = await keys.key(.track(1)) { print("no license") }
         let proxy = try PlaylistProxy(expectedMajor: 1)
         try proxy.start()
