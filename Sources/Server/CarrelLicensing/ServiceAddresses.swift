@@ -37,7 +37,7 @@ struct ServiceAddresses: Sendable {
     /// The compound URL of a stream.
     func rightsURL(_ token: SealedToken?, _ base: String, _ content: String) -> RightsURL {
         guard let token else {
-            return .missing("a play count, a limit of copies or pages, and a storage period need a license that the device stores")
+            return .missing("a play count, a limit of copies or pages and a storage period need a license that is stored")
         }
         guard let location = rightsLocation(base) else { return .missing(RightsLocation.missing) }
         do throws(RightsError) {
