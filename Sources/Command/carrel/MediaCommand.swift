@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCommandLine
 import CarrelDCF
 import CarrelJSON
+import CarrelLicenseKeys
 import CarrelMedia
 import CarrelMediaInspection
 import CarrelThreads
@@ -64,7 +65,8 @@ struct MediaInspectCommand: Command {
     }
 
     private static func describe(url: String) async throws -> JSON {
-        let reader = try await RemoteFile(url, client: try MediaFetch(url))
+        try HTTPMediaClient.check(url)
+        let reader = try await RemoteFile(url, client: HTTPMediaClient())
         return try await BlockingThreadPool(name: "inspect", count: 1).run {
             try MediaInspection.describe(reader, name: url, extent: .ends)
         }

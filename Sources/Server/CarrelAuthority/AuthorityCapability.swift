@@ -140,11 +140,6 @@ package struct AuthorityCapability: Capability {
     }
 
     package var wrappedKeys: [WrappedKeys] {
-        [
-            WrappedKeys(
-                notUnder: { try AuthorityStore.keys(notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try AuthorityStore.rewrap($0, $1, in: $2) }
-            )
-        ]
+        [WrappedKeys(notUnder: AuthorityStore.notUnder, rewrap: AuthorityStore.rewrap)]
     }
 }

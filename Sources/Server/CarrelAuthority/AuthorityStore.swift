@@ -116,16 +116,6 @@ package enum AuthorityStore {
         )
     }
 
-    static func keys(
-        notUnder version: Int64,
-        limit: Int,
-        in transaction: any Transaction
-    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
-        try transaction.rows(notUnder, [.integer(version), .integer(Int64(limit))]).map {
-            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
-        }
-    }
-
     static func rewrap(_ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
         try transaction.run(rewrap, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
     }

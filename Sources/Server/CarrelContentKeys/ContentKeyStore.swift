@@ -21,7 +21,7 @@ package enum ContentKeyStore {
     static let notUnder = SQL(
         "SELECT kid, master_version, wrapped FROM content_keys WHERE master_version <> $1 ORDER BY kid LIMIT $2"
     )
-    static let replace = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
+    static let rewrap = SQL("UPDATE content_keys SET master_version = $2, wrapped = $3 WHERE kid = $1")
 
     static let servedByClearKey = SQL(
         "SELECT master_version, wrapped, owner, content FROM content_keys WHERE kid = $1 AND clear_key <> 0"
@@ -29,7 +29,7 @@ package enum ContentKeyStore {
     static let contentOf = SQL("SELECT content FROM content_keys WHERE kid = $1")
     static let setClearKey = SQL("UPDATE content_keys SET clear_key = $2 WHERE kid = $1 AND clear_key <> $2")
 
-    static let statements = [key, insert, page, remove, notUnder, replace, servedByClearKey, contentOf, setClearKey]
+    static let statements = [key, insert, page, remove, notUnder, rewrap, servedByClearKey, contentOf, setClearKey]
 
     /// The keys of the store that a grant may name.
     package enum Reach: Sendable {
@@ -134,21 +134,5 @@ package enum ContentKeyStore {
     /// Removes a key; returns whether it existed.
     static func remove(_ id: KeyID, in transaction: any Transaction) throws -> Bool {
         try transaction.run(remove, [.text(id.hex)]) > 0
-    }
-
-    /// Keys under another version of the master key, in the order of their ids.
-    static func keys(
-        notUnder version: Int64,
-        limit: Int,
-        in transaction: any Transaction
-    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
-        try transaction.rows(notUnder, [.integer(version), .integer(Int64(limit))]).map {
-            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
-        }
-    }
-
-    /// Replaces a wrapped key.
-    static func rewrap(_ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
-        try transaction.run(replace, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
     }
 }

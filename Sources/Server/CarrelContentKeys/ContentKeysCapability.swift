@@ -25,11 +25,6 @@ package struct ContentKeysCapability: Capability {
     }
 
     package var wrappedKeys: [WrappedKeys] {
-        [
-            WrappedKeys(
-                notUnder: { try ContentKeyStore.keys(notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try ContentKeyStore.rewrap($0, $1, in: $2) }
-            )
-        ]
+        [WrappedKeys(notUnder: ContentKeyStore.notUnder, rewrap: ContentKeyStore.rewrap)]
     }
 }

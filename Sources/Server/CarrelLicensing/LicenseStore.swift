@@ -339,21 +339,6 @@ package enum LicenseStore {
         }
     }
 
-    static func wrapped(
-        _ statement: SQL,
-        notUnder version: Int64,
-        limit: Int,
-        in transaction: any Transaction
-    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
-        try transaction.rows(statement, [.integer(version), .integer(Int64(limit))]).map {
-            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
-        }
-    }
-
-    static func rewrap(_ statement: SQL, _ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
-        try transaction.run(statement, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
-    }
-
     /// Ends and deletes the licenses of a subject. Those that devices keep are revoked.
     static func removeAll(of subject: String, at now: Instant, in transaction: any Transaction) throws {
         let ids = try transaction.rows(idsOfSubject, [.text(subject)]).map { try $0.text(0) }

@@ -177,14 +177,8 @@ package struct LicensingCapability: Capability {
 
     package var wrappedKeys: [WrappedKeys] {
         [
-            WrappedKeys(
-                notUnder: { try LicenseStore.wrapped(LicenseStore.communicationKeysNotUnder, notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapCommunicationKey, $0, $1, in: $2) }
-            ),
-            WrappedKeys(
-                notUnder: { try LicenseStore.wrapped(LicenseStore.licensesNotUnder, notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try LicenseStore.rewrap(LicenseStore.rewrapLicense, $0, $1, in: $2) }
-            ),
+            WrappedKeys(notUnder: LicenseStore.communicationKeysNotUnder, rewrap: LicenseStore.rewrapCommunicationKey),
+            WrappedKeys(notUnder: LicenseStore.licensesNotUnder, rewrap: LicenseStore.rewrapLicense),
         ]
     }
 }

@@ -184,19 +184,6 @@ package enum OrderStore {
         return (try rows.map(order), count ?? 0)
     }
 
-    /// A batch of wrapped keys that are not under the master key of `version`.
-    static func keys(notUnder version: Int64, limit: Int, in transaction: any Transaction) throws -> [(
-        id: String, key: MasterKeyring.Wrapped
-    )] {
-        try transaction.rows(keysUnderOtherMaster, [.integer(version), .integer(Int64(limit))]).map {
-            (try $0.text(0), MasterKeyring.Wrapped(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
-        }
-    }
-
-    static func rewrap(_ id: String, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
-        _ = try transaction.run(rewrap, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
-    }
-
     package static func order(_ row: Row) throws -> Order {
         guard let kind = Order.Kind(rawValue: try row.text(4)), let state = Order.State(rawValue: try row.text(5)) else {
             throw ServerError(.home, "an order has a kind or state that this version does not know")

@@ -40,11 +40,6 @@ package struct OrdersCapability: Capability {
     }
 
     package var wrappedKeys: [WrappedKeys] {
-        [
-            WrappedKeys(
-                notUnder: { try OrderStore.keys(notUnder: $0, limit: $1, in: $2) },
-                rewrap: { try OrderStore.rewrap($0, key: $1, in: $2) }
-            )
-        ]
+        [WrappedKeys(notUnder: OrderStore.keysUnderOtherMaster, rewrap: OrderStore.rewrap)]
     }
 }

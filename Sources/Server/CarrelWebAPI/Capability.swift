@@ -89,19 +89,30 @@ package struct Cleanup: Sendable {
 
 /// A column of keys that are wrapped under the master key, for its rotation.
 package struct WrappedKeys: Sendable {
-    /// A batch of keys that are not under the master key of `version`, with the ids of their rows.
-    package let keys:
-        @Sendable (_ version: Int64, _ limit: Int, any Transaction) throws -> [(id: String, key: MasterKeyring.Wrapped)]
-    package let rewrap: @Sendable (_ id: String, _ key: MasterKeyring.Wrapped, any Transaction) throws -> Void
+    private let selection: SQL
+    private let replacement: SQL
 
-    package init(
-        notUnder keys:
-            @escaping @Sendable (_ version: Int64, _ limit: Int, any Transaction) throws -> [(
-                id: String, key: MasterKeyring.Wrapped
-            )],
-        rewrap: @escaping @Sendable (_ id: String, _ key: MasterKeyring.Wrapped, any Transaction) throws -> Void
-    ) {
-        self.keys = keys
-        self.rewrap = rewrap
+    /// - Parameters:
+    ///   - selection: selects id, version of the master key and wrapped key of rows under another version than `$1`, `$2` rows at most.
+    ///   - replacement: sets the version `$2` and the wrapped key `$3` of the row `$1`.
+    package init(notUnder selection: SQL, rewrap replacement: SQL) {
+        self.selection = selection
+        self.replacement = replacement
+    }
+
+    /// A batch of keys that are not under the master key of `version`, with the ids of their rows.
+    package func keys(
+        notUnder version: Int64,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(id: String, key: MasterKeyring.Wrapped)] {
+        try transaction.rows(selection, [.integer(version), .integer(Int64(limit))]).map {
+            (try $0.text(0), .init(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
+        }
+    }
+
+    /// Replaces the wrapped key of a row.
+    package func rewrap(_ id: String, _ key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
+        try transaction.run(replacement, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
     }
 }

@@ -62,8 +62,8 @@ struct ProxyCommand: Command {
         interrupted, or until its standard input ends where that is a pipe. The address holds a token: only who knows it, and only \
         the current user, can play the source. The source may be a file, or an address of HLS, DASH, MP4, a scrambled transport \
         stream or a DCF. The token of an MS3 address is redeemed by this device's player, whose license has the keys. \
-        Other keys are those of --key and --keys, then those of the licenses that this device has stored, then those of the license \
-        server of --clear-key. A stored license counts a play; the vault is opened for the first key that it needs. The source is \
+        Other keys come from --key and --keys, then from the licenses that this device has stored, then from the license server of \
+        --clear-key. A stored license counts a play; the vault is opened for the first key that it needs. The source is \
         looked into first: one that cannot be played is an error, and has no address.
         """
     static let examples = [

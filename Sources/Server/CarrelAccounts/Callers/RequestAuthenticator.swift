@@ -100,10 +100,19 @@ package struct RequestAuthenticator: Sendable {
                 headers: ["WWW-Authenticate": "Bearer"]
             )
         }
-        guard caller.role.may(permission) else {
-            throw ServerError(.forbidden, "the role \(caller.role.rawValue) does not allow this (\(permission.rawValue))")
+        return try Self.actor(caller.id, caller.role, permission, request)
+    }
+
+    private static func actor(
+        _ id: String,
+        _ role: Role,
+        _ permission: Permission,
+        _ request: HTTPRequest
+    ) throws(ServerError) -> AuditActor {
+        guard role.may(permission) else {
+            throw ServerError(.forbidden, "the role \(role.rawValue) does not allow this (\(permission.rawValue))")
         }
-        return AuditActor(caller.id, requestID: request.id)
+        return AuditActor(id, requestID: request.id)
     }
 
     /// Refuses a request without a back-office key that has the permission. Over an unencrypted connection (apart from programs on this
@@ -133,10 +142,7 @@ package struct RequestAuthenticator: Sendable {
                 headers: ["WWW-Authenticate": "Basic realm=\"Carrel\", charset=\"UTF-8\""]
             )
         }
-        guard key.role.may(permission) else {
-            throw ServerError(.forbidden, "the role \(key.role.rawValue) does not allow this (\(permission.rawValue))")
-        }
-        return AuditActor(key.id, requestID: request.id)
+        return try Self.actor(key.id, key.role, permission, request)
     }
 
     /// Refuses to change an account of staff unless the caller may appoint staff: a caller who sets a password can sign in with

@@ -175,7 +175,7 @@ package struct KeyRotation: Sendable {
         }
         let current = keys.current ?? 0
         let isFinished = try await database.read { transaction in
-            try columns.allSatisfy { try $0.keys(current, 1, transaction).isEmpty }
+            try columns.allSatisfy { try $0.keys(notUnder: current, limit: 1, in: transaction).isEmpty }
         }
         guard isFinished else { return nil }
         throw ServerError(
@@ -190,8 +190,8 @@ package struct KeyRotation: Sendable {
             var moved: Int
             repeat {
                 moved = try await database.write { transaction -> Int in
-                    let old = try column.keys(current.current, Self.batch, transaction)
-                    for (id, key) in old { try column.rewrap(id, try current.wrap(try current.unwrap(key)), transaction) }
+                    let old = try column.keys(notUnder: current.current, limit: Self.batch, in: transaction)
+                    for (id, key) in old { try column.rewrap(id, try current.wrap(try current.unwrap(key)), in: transaction) }
                     return old.count
                 }
                 count += moved
