@@ -63,7 +63,10 @@ public struct HTTPMediaClient: MediaHTTPClient {
             throw MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)) is not an address of a server")
         }
         guard address.isTrustworthy else {
-            throw MediaError(.unavailable, "\(KeyAddress.withoutSecrets(url)): plain http is for servers on this machine: use https")
+            throw MediaError(
+                .unavailable,
+                "\(KeyAddress.withoutSecrets(url)): plain http is for servers on this machine: use https"
+            )
         }
         return url
     }
