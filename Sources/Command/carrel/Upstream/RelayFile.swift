@@ -50,7 +50,7 @@ struct RelayFile: SettingsTable {
             \.fields,
             "relay.fields",
             value: "name",
-            help: "Further request fields to forward, such as x-dt-auth-token. X-AxDRM fields and the body's type are always forwarded."
+            help: "Further request fields to forward, such as x-dt-auth-token. X-AxDRM fields and the body's type always are."
         ),
         Setting(\.timeout, "relay.timeout", help: "Timeout of one request; at most 10s."),
         Setting(\.concurrency, "relay.concurrency", allowed: .range(1...1024), help: "Maximum number of concurrent requests."),
