@@ -21,7 +21,7 @@ let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 /// All targets of the server, for what uses the whole of it.
 let wholeServer: [Target.Dependency] = [
     "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelPasswords", "CarrelAccounts", "CarrelCatalog",
-    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelContentKeys", "CarrelKeyExchange", "CarrelLicensing",
+    "CarrelOrders", "CarrelEntitlements", "CarrelAuthority", "CarrelKeyStore", "CarrelKeyExchange", "CarrelLicensing",
     "CarrelEntitlementSources",
     "CarrelSignOn",
     "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
@@ -140,6 +140,7 @@ let cTargets: [Target] = [
     system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
     system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    .systemLibrary(name: "CDBus", path: "Sources/C/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
     .systemLibrary(name: "CSecret", path: "Sources/C/CSecret", providers: [.apt(["libsecret-1-dev"])]),
     system("CTSS2", pkgConfig: "tss2-esys", apt: "libtss2-dev"),
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -289,22 +290,22 @@ let serverTargets: [Target] = [
     ),
     // keys of content
     server(
-        "ContentKeys",
+        "KeyStore",
         over: "Home WebAPI Audit Accounts Catalog Authority",
         "Bytes Crypto HTTP JSON Rights Store Threads Tokens"
     ),
     // keys for packagers: CPIX, SPEKE
-    server("KeyExchange", over: "Home WebAPI Audit Throttling Accounts ContentKeys", "Bytes CPIX Crypto HTTP JSON Rights"),
+    server("KeyExchange", over: "Home WebAPI Audit Throttling Accounts KeyStore", "Bytes CPIX Crypto HTTP JSON Rights"),
     // tokens, licenses
     server(
         "Licensing",
-        over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority ContentKeys",
+        over: "Home WebAPI Audit Throttling Accounts Catalog Orders Authority KeyStore",
         "Bytes Crypto HTTP JSON Metrics Rights Store Threads Tokens"
     ),
     // keys in the clear for stock players, and the license address that all players share
     server(
         "ClearKey",
-        over: "Home WebAPI Audit Throttling Accounts ContentKeys Licensing",
+        over: "Home WebAPI Audit Throttling Accounts KeyStore Licensing",
         "Bytes Crypto EME HTTP Metrics Rights Tokens"
     ),
     // requests of other vendors' players, forwarded to the licensed servers
@@ -340,7 +341,7 @@ let serverTargets: [Target] = [
     // the five calls, credentials, downloads
     server(
         "EditionDelivery",
-        over: "Home WebAPI Audit Accounts Catalog Entitlements ContentKeys EntitlementSources",
+        over: "Home WebAPI Audit Accounts Catalog Entitlements KeyStore EntitlementSources",
         "Bytes Crypto DCF HTTP JSON Metrics Receipts Rights Store Subscription Threads Works XML"
     ),
     // OPDS
@@ -394,7 +395,9 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicensedPublications",
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
-    library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights Threads")),
+    library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
+    library("Clients/CarrelSavedMedia", bytes: true, carrel("Bytes Crypto Files JSON Threads XML")),
+    library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
         "Clients/CarrelPresentation",
         bytes: true,
@@ -406,6 +409,14 @@ let clientsTargets: [Target] = [
         carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
+    library(
+        "Clients/CarrelDownloads",
+        bytes: true,
+        carrel(
+            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+        )
+    ),
+    library("Clients/CarrelDownloadConditions", ["CDBus"] + carrel("Bytes Downloads Threads")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -419,7 +430,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine Crypto DASH DCF Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -543,7 +554,7 @@ let testTargets: [Target] = [
     serverTests("Orders", "EditionDelivery Ingest Listening PasswordHash Streaming Website Works"),
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
-    serverTests("ContentKeys", "ContentKeys Licensing Rights Tokens"),
+    serverTests("KeyStore", "KeyStore Licensing Rights Tokens"),
     serverTests("KeyExchange", "CPIX ContentKeys Restoring Rights Streaming"),
     serverTests(
         "Licensing",
@@ -607,6 +618,24 @@ let testTargets: [Target] = [
                 "Bytes Crypto DCF HTTP HTTPClient HTTPServer JSON LicenseKeys LicensedPublications MP4 Media Player PlayerTesting Publication Reader Rights Testing Threads Tokens Vault WebReader"
             ) + wholeServer
     ),
+
+    tests(
+        "Clients/CarrelContentKeysTests",
+        carrel(
+            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer JSON LicenseKeys Media Player PlayerTesting Reader Rights Store Testing Threads Tokens Vault"
+        ) + wholeServer
+    ),
+    tests(
+        "Clients/CarrelSavedMediaTests",
+        carrel("Bytes Crypto Files HLS HTTP HTTPClient HTTPServer JSON Media MediaSource Presentation Proxy SavedMedia Testing Threads XML")
+    ),
+    tests(
+        "Clients/CarrelDownloadsTests",
+        carrel(
+            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+        )
+    ),
+    tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
 
     tests("Command/CarrelMediaCommandTests", ["carrel"] + carrel("Bytes CPIX Crypto JSON Rights Testing Threads")),
     tests(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelAudit
-package import CarrelContentKeys
+package import CarrelKeyStore
 package import CarrelHTTP
 package import CarrelHome
 package import CarrelLicensing

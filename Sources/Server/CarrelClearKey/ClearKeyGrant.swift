@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelEME
 import CarrelHTTP

@@ -2,7 +2,7 @@
 
 import CarrelAudit
 import CarrelBytes
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelEME
 import CarrelHTTP
 import CarrelLicensing

@@ -3,7 +3,7 @@
 package import CarrelAccounts
 package import CarrelAudit
 package import CarrelCatalog
-package import CarrelContentKeys
+package import CarrelKeyStore
 package import CarrelEntitlementSources
 package import CarrelHTTP
 package import CarrelHome

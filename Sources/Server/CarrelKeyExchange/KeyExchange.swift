@@ -3,7 +3,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelCPIX
-import CarrelContentKeys
+import CarrelKeyStore
 
 /// Answers packagers' requests for the keys of their contents.
 struct KeyExchange: Sendable {

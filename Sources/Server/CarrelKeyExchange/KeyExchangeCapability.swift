@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CarrelAccounts
-package import CarrelContentKeys
+package import CarrelKeyStore
 package import CarrelHTTP
 package import CarrelHome
 import CarrelThrottling

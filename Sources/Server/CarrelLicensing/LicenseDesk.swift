@@ -4,7 +4,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelCatalog
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

@@ -5,7 +5,7 @@ package import CarrelAudit
 package import CarrelAuthority
 import CarrelBytes
 package import CarrelCatalog
-package import CarrelContentKeys
+package import CarrelKeyStore
 package import CarrelHTTP
 package import CarrelHome
 import CarrelMetrics

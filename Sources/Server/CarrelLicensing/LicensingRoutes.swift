@@ -3,7 +3,7 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHome

@@ -7,7 +7,7 @@ package import CarrelAuthority
 package import CarrelBytes
 package import CarrelCatalog
 import CarrelClearKey
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 package import CarrelEditionDelivery
 package import CarrelEntitlementSources

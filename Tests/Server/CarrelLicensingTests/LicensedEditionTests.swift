@@ -4,7 +4,7 @@ import CarrelAccounts
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelDCF
 import CarrelEditionDelivery

@@ -2,7 +2,7 @@
 
 import CarrelBytes
 import CarrelCatalog
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelDCF
 import CarrelHTTP

@@ -3,7 +3,7 @@
 import CarrelAccounts
 import CarrelAudit
 import CarrelAuthority
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelBytes
 import CarrelCatalog
 import CarrelCrypto

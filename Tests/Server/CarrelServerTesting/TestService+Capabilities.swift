@@ -6,7 +6,7 @@ import CarrelAudit
 import CarrelAuthority
 import CarrelCatalog
 import CarrelClearKey
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelEditionDelivery
 import CarrelEntitlementSources
 import CarrelEntitlements

@@ -3,7 +3,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
-import CarrelContentKeys
+import CarrelKeyStore
 import CarrelCrypto
 import CarrelDCF
 import CarrelHTTP
