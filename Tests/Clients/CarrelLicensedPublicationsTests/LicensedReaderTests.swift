@@ -106,9 +106,9 @@ struct LicensedReaderTests {
         let license = try await book.license(content: "cid:b", kid: KeyID(label: "b"))
         try await book.license(content: "cid:c", kid: KeyID(label: "c"))
         try await show(try await book.open(path)) { browser in
-            func turn(to name: String) async throws {
+            func turn(to name: String, by button: String = "later") async throws {
                 let isShown = "(document.querySelector('#stage iframe')?.src ?? '').endsWith('\(name)')"
-                try await browser.wait(until: "\(isShown) || (document.getElementById('later').click(), false)")
+                try await browser.wait(until: "\(isShown) || (document.getElementById('\(button)').click(), false)")
                 try await browser.wait(until: "document.documentElement.dataset.state === 'ready'")
             }
             try await turn(to: "b.xhtml")
@@ -120,6 +120,11 @@ struct LicensedReaderTests {
             #expect(try await browser.script("return \(Self.isCovered)").bool == false)
             // the reader turns to what can be read
             try await turn(to: "c.xhtml")
+            try await browser.wait(until: "!document.querySelector('#stage .part-cover')", timeout: .seconds(4))
+            #expect(try await browser.has("#stage iframe"))
+            // and back, when there is another license
+            try await book.license(content: "cid:b", kid: KeyID(label: "b"))
+            try await turn(to: "b.xhtml", by: "earlier")
             try await browser.wait(until: "!document.querySelector('#stage .part-cover')", timeout: .seconds(4))
             #expect(try await browser.has("#stage iframe"))
         }
