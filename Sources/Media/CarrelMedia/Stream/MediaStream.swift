@@ -343,8 +343,7 @@ public final class MediaStream: Sendable {
         let whole = payload.clamped(range)
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
-        guard wanted.count <= Self.shortLength else { return try await readLong(wanted, grant) }
-        return try await read(wanted, grant)
+        return try await wanted.count <= Self.shortLength ? read(wanted, grant) : readLong(wanted, grant)
     }
 
     /// Bytes that are decrypted on the caller's executor, at most.
