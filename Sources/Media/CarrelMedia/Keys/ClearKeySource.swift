@@ -51,11 +51,7 @@ public struct ClearKeySource: ContentKeySource {
             // the client's error may name the address, and with it a secret
             return .refused("the license server gave no usable response")
         }
-        guard response.status == 200 else {
-            let isDenied = response.status == 401 || response.status == 403
-            let words = isDenied ? ": it needs another authorization, or does not allow the key" : ""
-            return .refused("the license server returned status \(response.status)\(words)")
-        }
+        guard response.status == 200 else { return .refused("the license server returned status \(response.status)") }
         guard response.body.count <= Self.licenseLimit else { return .refused("the license is longer than 64 KiB") }
         guard let license = try? ClearKeyLicense(parsing: response.body.rawSpan) else {
             return .refused("the license is not one of ClearKey")
