@@ -448,6 +448,7 @@ let testTargets: [Target] = [
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/SavedPackageProgram", carrel("Bytes Crypto SavedMedia")),
     executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
     support("Programs/StorePairs", ["CarrelStore"]),
     executable(
@@ -627,7 +628,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files SavedMedia Testing Threads XML")
+        ["SavedPackageProgram"] + carrel("Bytes Crypto Files SavedMedia Testing")
     ),
     tests(
         "Clients/CarrelDownloadsTests",
