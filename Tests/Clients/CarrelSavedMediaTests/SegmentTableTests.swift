@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelFiles
 import CarrelSavedMedia
 import CarrelTesting
+import Glibc
 import Testing
 
 struct `Tables of a package` {
@@ -35,8 +36,9 @@ struct `Tables of a package` {
         let directory = TemporaryDirectory()
         for name in ["root.xml", "boot.xml"] { _ = directory.write(name, try Self.fixture(name)) }
         let text = String(decoding: try Self.fixture("StreamInfoBoot.xml"), as: UTF8.self)
-        _ = directory.write("\(Self.video)/StreamInfoBoot.xml", text)
         let audio = "1-FIXTUREAUDIO0000000000000000000B-0"
+        for name in [Self.video, audio] { #expect(unsafe mkdir(directory.file(name), 0o700) == 0) }
+        _ = directory.write("\(Self.video)/StreamInfoBoot.xml", text)
         var caught: SavedMediaError?
         do { _ = try SavedListing(folder: directory.path) } catch { caught = error }
         #expect(caught?.code == .missing && caught?.message.contains(audio) == true)
