@@ -378,7 +378,8 @@ extension PlayerEngine {
                 license.offered == request.versions, license.version == request.versions.max()
             else { throw RightsError(.signature, "the license is not the answer to this request") }
         } catch {
-            throw PlayerError(.rejected, error.message)
+            let words = error.code == .malformed ? "the server's answer is not a license: " : ""
+            throw PlayerError(.rejected, words + error.message)
         }
         try await take(license.signedAt, on: host)
         listener?(.progress(.license, step: "verified", done: 4, total: 4))

@@ -69,6 +69,7 @@ public actor PlayerEngine {
     let app: App
     private let folder: String
     let client: HTTPClient
+    let timeouts: ClientTimeouts
     /// The device's wall clock.
     package nonisolated let clock: any WallClock
     private let hostClock: @Sendable (any WallClock) -> HostClock
@@ -149,6 +150,7 @@ public actor PlayerEngine {
     ///   - vault: the vault with the keys.
     ///   - app: the app's name and version, for the server's lists.
     ///   - client: the HTTP client for calls to the server.
+    ///   - timeouts: the time limits of each call; nil for the usual ones.
     ///   - clock: the device's wall clock.
     ///   - hostClock: reads all clocks of the device.
     ///   - listener: gets every transaction.
@@ -158,6 +160,7 @@ public actor PlayerEngine {
         vault: Vault,
         app: App,
         client: HTTPClient = HTTPClient(),
+        timeouts: ClientTimeouts? = nil,
         clock: any WallClock,
         hostClock: @escaping @Sendable (any WallClock) -> HostClock = HostClock.current,
         listener: (@Sendable (PlayerTransaction) -> Void)? = nil
@@ -168,6 +171,7 @@ public actor PlayerEngine {
         self.vault = vault
         self.app = app
         self.client = client
+        self.timeouts = timeouts ?? PlayerServer.usualTimeouts
         self.clock = clock
         self.listener = listener
         file = Self.file(of: folder)
@@ -257,7 +261,7 @@ public actor PlayerEngine {
     @discardableResult
     public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity
     {
-        let calls = try PlayerServer(server, client: client, listener: listener)
+        let calls = try PlayerServer(server, client: client, timeouts: timeouts, listener: listener)
         if let state, let identity {
             guard state.server == calls.base || state.server.isEmpty else {
                 throw PlayerError(
