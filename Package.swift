@@ -742,6 +742,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
+        fuzz("SavedTableFuzz", carrel("Bytes SavedMedia")),
+        fuzz("SealedFileFuzz", ["CLinux"] + carrel("Bytes Crypto Files SavedMedia")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

@@ -35,6 +35,18 @@ struct `A sealed file` {
         return nil
     }
 
+    /// Sealed by another implementation of HKDF and AES-GCM (Python's cryptography), from the description in docs/downloads.md.
+    @Test func `of another implementation is read`() throws {
+        let stored = try #require(
+            Hex.decode(
+                "43617272656c534d00000001000102030405060708090a0b0c0d0e0f10111213"
+                    + "6fdd0239081138f1a688c6bce19e51b0ecca25aa4c28"
+            )
+        )
+        let file = try open(stored, key: Secret(Array(repeating: 7, count: 32)))
+        #expect(try file.readAll() == Array("carrel".utf8))
+    }
+
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000], [999, 65_536, 1 << 20])
     func `of any size is read again, and has the size that is computed`(count: Int, pieces: Int) throws {
         let content = Self.content(count)
