@@ -404,6 +404,11 @@ let clientsTargets: [Target] = [
         carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
     ),
     library(
+        "Clients/CarrelMediaPlanning",
+        bytes: true,
+        carrel("Bytes DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
+    ),
+    library(
         "Clients/CarrelProxy",
         bytes: true,
         carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
@@ -413,7 +418,7 @@ let clientsTargets: [Target] = [
         "Clients/CarrelDownloads",
         bytes: true,
         carrel(
-            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
     library("Clients/CarrelDownloadConditions", ["CDBus"] + carrel("Bytes Downloads Threads")),
@@ -430,7 +435,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaPlanning MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -587,7 +592,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaPlanning MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -633,7 +638,7 @@ let testTargets: [Target] = [
     tests(
         "Clients/CarrelDownloadsTests",
         carrel(
-            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
         )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
