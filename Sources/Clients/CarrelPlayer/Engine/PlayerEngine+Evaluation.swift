@@ -180,14 +180,9 @@ extension PlayerEngine {
         return found.sorted { $0.priority > $1.priority }.map { ($0.id, $0.record) }
     }
 
-    /// An evaluation at this moment. The clock's mark is on the disk before anything is decided by it, within a minute.
+    /// An evaluation at this moment.
     private func evaluation(_ enforced: Set<String>) async throws(PlayerError) -> Evaluation {
-        let (trust, store, host) = (try await trust(), try await licenses(), host)
-        var clock = try await store.clock()
-        let reading = clock.read(on: host)
-        let (before, isAnchored) = (clock.mark, clock.isAnchored(on: host))
-        clock.advance(on: host)
-        if !isAnchored || clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
+        let (trust, reading) = (try await trust(), try await judgingTime())
         var capabilities = capabilities
         capabilities.obligations.formUnion(enforced)
         return Evaluation(
@@ -198,8 +193,6 @@ extension PlayerEngine {
             revocations: trust.revocations
         )
     }
-
-    private static var markInterval: Duration { .seconds(60) }
 
     static func denied(_ result: ActionResult) -> PlayerError {
         PlayerError(.denied, "the license does not allow it: \(result.reason?.rawValue ?? "no reason")", reason: result.reason)
