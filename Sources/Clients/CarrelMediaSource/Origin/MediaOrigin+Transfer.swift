@@ -34,7 +34,7 @@ extension MediaOrigin {
         continuing continuation: Continuation? = nil,
         limits: [BandwidthLimit] = []
     ) async throws(ProxyError) -> (stream: OriginStream, offset: Int64) {
-        guard case .servers(let named, let origins) = place else { return (try await open(reference, range: range), 0) }
+        guard case .servers(let named, let origins, let client) = place else { return (try await open(reference, range: range), 0) }
         var request = try request(reference, range, named, origins, within: Self.mediaTime)
         request.bandwidthLimits = limits
         let rest = continuation.flatMap { Self.rest(of: range, from: $0.offset) }
