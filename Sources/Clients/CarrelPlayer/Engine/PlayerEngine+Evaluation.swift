@@ -107,29 +107,30 @@ extension PlayerEngine {
     /// - Parameters:
     ///   - id: the license.
     ///   - use: the action.
-    /// - Returns: the decision.
+    /// - Returns: whether it is the first use of the license.
     /// - Throws: `player.denied`, `player.store`.
-    func perform(_ id: String, _ use: LicensedUse) async throws(PlayerError) -> ActionResult {
+    func perform(_ id: String, _ use: LicensedUse) async throws(PlayerError) -> Bool {
         let evaluation = try await evaluation(use.enforced)
         let keys = try await trust().keys
-        let result: ActionResult
+        let (result, isFirst): (ActionResult, Bool)
         if let stream = streams[id] {
+            isFirst = stream.record.firstPlay == nil
             let outcome = evaluation.perform(use.action, stream.record, needsOpenOutput: use.needsOpenOutput)
             if outcome.result.isGranted, let after = outcome.record {
                 streams[id]?.record = after
             }
             result = outcome.result
         } else {
-            result = try await licenses().update(id) { row in
-                guard let known = row else { return (false, ActionResult.refused(.noLicense)) }
+            (result, isFirst) = try await licenses().update(id) { row in
+                guard let known = row else { return (false, (ActionResult.refused(.noLicense), false)) }
                 let outcome = evaluation.perform(use.action, try known.record(keys), needsOpenOutput: use.needsOpenOutput)
-                guard outcome.result.isGranted, let after = outcome.record else { return (false, outcome.result) }
+                guard outcome.result.isGranted, let after = outcome.record else { return (false, (outcome.result, false)) }
                 row?.take(after)
-                return (true, outcome.result)
+                return (true, (outcome.result, known.firstPlay == nil))
             }
         }
         guard result.isGranted else { throw Self.denied(result) }
-        return result
+        return isFirst
     }
 
     /// Checks an action again, against the current license.
@@ -151,6 +152,17 @@ extension PlayerEngine {
             record = nil
         }
         return evaluation.check(use.action, record, needsOpenOutput: use.needsOpenOutput, isUnderWay: isUnderWay)
+    }
+
+    /// Decides an action under one license, without changing anything.
+    ///
+    /// - Parameters:
+    ///   - id: the license.
+    ///   - use: the action, and the obligations that the caller enforces.
+    /// - Returns: the decision; refused if the license is not in the store.
+    /// - Throws: `player.not-personalized`, `player.store`, `player.store-damaged`.
+    package func check(license id: String, _ use: LicensedUse) async throws(PlayerError) -> ActionResult {
+        try await recheck(id, use, isUnderWay: false)
     }
 
     /// A key of a license, by the vault's own key.
