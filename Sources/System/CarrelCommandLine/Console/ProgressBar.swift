@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// Shows how far something has come: a bar that is redrawn at most ten times a second on a terminal, a line every five seconds
+/// Shows how far something has come: a bar at the foot of a terminal, below earlier bars, that is redrawn at most ten times a second on a terminal, a line every five seconds
 /// elsewhere, nothing with `--json` or `--quiet`.
 package final class ProgressBar: Sendable {
     private struct State {
@@ -12,10 +12,12 @@ package final class ProgressBar: Sendable {
     }
 
     private let console: Console
+    private let id: Screen.LineID
     private let state: Locked<State>
 
     init(_ console: Console, _ meter: ProgressMeter) {
         self.console = console
+        id = console.makeLine()
         // on a terminal the first step is shown immediately; in a log, work of less than five seconds is not
         let now = console.now()
         state = Locked(State(meter: meter, lastShown: console.diagnostics.isInteractive ? now - .seconds(1) : now))
@@ -46,7 +48,7 @@ package final class ProgressBar: Sendable {
             return !state.isOver
         }
         guard wasRunning else { return }
-        if console.diagnostics.isInteractive { console.setLive(nil) }
+        if console.diagnostics.isInteractive { console.setLine(id, nil) }
         if let summary, console.showsProgress { console.note(summary) }
     }
 
@@ -63,7 +65,8 @@ package final class ProgressBar: Sendable {
         }
         guard let due else { return }
         if interactive {
-            console.setLive(due.line(at: now, columns: console.diagnostics.columns, unicode: console.diagnostics.hasUnicode))
+            let terminal = console.diagnostics
+            console.setLine(id, due.line(at: now, columns: terminal.columns, unicode: terminal.hasUnicode))
         } else {
             console.note(due.plainLine(at: now))
         }
