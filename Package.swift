@@ -396,17 +396,17 @@ let clientsTargets: [Target] = [
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
     library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
-    library("Clients/CarrelSavedMedia", bytes: true, carrel("Bytes Crypto Files JSON Threads XML")),
+    library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
         "Clients/CarrelPresentation",
         bytes: true,
-        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader TS Threads TimedText")
+        carrel("Bytes Crypto DASH DCF FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
+        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
