@@ -385,7 +385,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelPlayer",
         bytes: true,
-        carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
+        carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Reader Rights Store Threads Tokens Vault")
     ),
     library(
         "Clients/CarrelLicenseKeys",
