@@ -412,7 +412,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        carrel(
+        ["CLinux"] + carrel(
             "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
