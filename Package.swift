@@ -401,7 +401,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelPresentation",
         bytes: true,
-        carrel("Bytes Crypto DASH DCF FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
+        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",

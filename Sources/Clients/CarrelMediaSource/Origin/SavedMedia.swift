@@ -16,19 +16,6 @@ public struct SavedMedia: Sendable {
         self.package = package
     }
 
-    /// What the caller knew about the source when it was saved.
-    package var parameters: MediaSourceParameters {
-        let source = package.source
-        var parameters = MediaSourceParameters()
-        parameters.sourceContentType = source.contentType
-        parameters.durationSeconds = source.durationSeconds
-        parameters.indexURL = source.indexAddress
-        parameters.subtitles = source.subtitles.map {
-            MediaSourceParameters.Subtitles(name: $0.name, language: $0.language, url: $0.address)
-        }
-        return parameters
-    }
-
     /// The kind of the source.
     package var type: MediaSourceType {
         switch package.source.form {
@@ -36,5 +23,18 @@ public struct SavedMedia: Sendable {
         case .dash: .dash
         case .file: .singleFile
         }
+    }
+}
+
+extension MediaSourceParameters {
+    /// These preferences, with the facts that the caller named when the source was saved.
+    package func applied(to saved: SavedMedia) -> MediaSourceParameters {
+        let source = saved.package.source
+        var parameters = self
+        parameters.sourceContentType = source.contentType
+        parameters.durationSeconds = source.durationSeconds
+        parameters.indexURL = source.indexAddress
+        parameters.subtitles = source.subtitles.map { Subtitles(name: $0.name, language: $0.language, url: $0.address) }
+        return parameters
     }
 }
