@@ -237,5 +237,5 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     }
 
     /// The obligations that grants of this source enforce: `CarrelMedia` decrypts no larger pictures, and the use is attended.
-    private static let enforced: Set<String> = [Obligation.Kind.imageConstraint.rawValue, Obligation.Kind.attended.rawValue]
+    package static let enforced: Set<String> = [Obligation.Kind.imageConstraint.rawValue, Obligation.Kind.attended.rawValue]
 }

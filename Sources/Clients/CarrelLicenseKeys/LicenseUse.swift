@@ -33,6 +33,8 @@ package actor LicenseUse {
     private let engine: PlayerEngine
     private let session: LicenseSession
     private let contact: ServiceContact
+    /// Announces the first use, once.
+    private var announcement: Task<Void, Never>?
     private let didBegin: (@Sendable (_ license: String) async -> Void)?
     private var ends: [String: ContentKeyEnd] = [:]
     private var keys: [String: Secret] = [:]
@@ -93,7 +95,12 @@ package actor LicenseUse {
         guard !hasBegun else { return }
         try await contact.attend()
         let isFirst = try await session.begin()
-        if isFirst, !hasBegun { await didBegin?(license) }
+        if isFirst, let didBegin {
+            let license = license
+            let task = announcement ?? Task { await didBegin(license) }
+            announcement = task
+            await task.value
+        }
         hasBegun = true
         await contact.start(renews: true)
     }

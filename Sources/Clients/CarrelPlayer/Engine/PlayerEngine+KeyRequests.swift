@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
@@ -31,6 +31,10 @@ extension PlayerEngine {
         package var licenseID: String { license.id }
         /// The ids of its keys, 32 hexadecimal digits each.
         package var keyIDs: [String] { license.keys.map(\.id.hex) }
+        /// When it ends; nil for never.
+        package var end: Instant? { LicenseRecord(license).end }
+        /// Whether it is of an order, whose keys are derived from the key in it.
+        package var isOfOrder: Bool { license.rotatesKeys != nil }
         /// Whether the store of a device may keep it.
         package var isStorable: Bool { license.terms.isStorable && license.session == nil }
     }

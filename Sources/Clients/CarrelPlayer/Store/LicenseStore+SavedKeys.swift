@@ -96,6 +96,19 @@ extension LicenseStore {
         try await write { try $0.run(Statement.removeSavedKey, [.text(item), .blob(digest)]) }
     }
 
+    /// The items that have keys or a package key, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - id: those after this item; empty for the first page.
+    ///   - limit: the number of items at most.
+    /// - Returns: the ids of the items.
+    /// - Throws: `player.store`.
+    package func savedItems(after id: String = "", limit: Int = 1000) async throws(PlayerError) -> [String] {
+        try await read {
+            try $0.rows(Statement.savedItems, [.text(id), .integer(Int64(limit))]).map { try $0.text(0) }
+        }
+    }
+
     /// The items that need a license.
     ///
     /// - Parameters:

@@ -123,6 +123,12 @@ extension LicenseStore {
             AND license NOT IN (SELECT license FROM saved_key WHERE item <> $1 AND license IS NOT NULL)
             """
         )
+        static let savedItems = SQL(
+            """
+            SELECT item FROM (SELECT item FROM saved_key UNION SELECT substr(name, 6) FROM saved_secret WHERE name LIKE 'item %')
+            WHERE item > $1 ORDER BY item LIMIT $2
+            """
+        )
         static let itemsOfLicense = SQL("SELECT DISTINCT item FROM saved_key WHERE license = $1 ORDER BY item LIMIT $2")
         static let addRemoval = SQL(
             """

@@ -28,6 +28,8 @@ package struct SavedKeyRow: Sendable {
     package var license: String?
     /// When the key ends; nil if it does not, or if a license states its terms.
     package var until: Instant?
+    /// When its end is requested again; nil if it is not.
+    package var renewAt: Instant?
     /// Where the key is requested again: it may contain a ticket. Nil if a license has it.
     package var url: String?
 
@@ -37,6 +39,7 @@ package struct SavedKeyRow: Sendable {
     ///   - key: the key; nil if a license has it.
     ///   - license: the license that has it.
     ///   - until: when it ends; nil if it does not.
+    ///   - renewAt: when its end is requested again; nil if it is not.
     ///   - url: where it is requested again.
     package init(
         name: String,
@@ -44,6 +47,7 @@ package struct SavedKeyRow: Sendable {
         key: Secret? = nil,
         license: String? = nil,
         until: Instant? = nil,
+        renewAt: Instant? = nil,
         url: String? = nil
     ) {
         self.name = name
@@ -51,6 +55,7 @@ package struct SavedKeyRow: Sendable {
         self.key = key
         self.license = license
         self.until = until
+        self.renewAt = renewAt
         self.url = url
     }
 
@@ -68,6 +73,7 @@ package struct SavedKeyRow: Sendable {
         let place = Self.place(item, digest)
         var object: JSONObject = ["name": .string(name), "kind": .string(kind.rawValue)]
         object["until"] = until.map { .integer($0.milliseconds) }
+        object["renewAt"] = renewAt.map { .integer($0.milliseconds) }
         object["url"] = url.map { .string($0) }
         object["license"] = license.map { .string($0) }
         let sealed = try seal.seal(.object(object), at: place)
@@ -96,6 +102,7 @@ package struct SavedKeyRow: Sendable {
             key: try secret.map { try seal.openSecret($0, at: place + " secret") },
             license: license,
             until: json["until"]?.int.map { Instant(milliseconds: Int64($0)) },
+            renewAt: json["renewAt"]?.int.map { Instant(milliseconds: Int64($0)) },
             url: json["url"]?.string
         )
     }
