@@ -32,10 +32,22 @@ public struct DownloadSelection: Sendable, Hashable {
     /// Bits per second that pictures and sound must have at least, if the source has such a variant.
     public static let defaultMinimumBitrate = 265_000
 
-    /// Languages of audio (BCP 47); empty for the default rendition.
-    public var audioLanguages: [String] = []
-    /// Languages of subtitles (BCP 47); empty for the default rendition, if there is one.
-    public var subtitleLanguages: [String] = []
+    /// The languages of a kind of renditions.
+    public enum Languages: Sendable, Hashable {
+        /// The default rendition of each group: `DEFAULT=YES` in HLS (RFC 8216 §4.3.4.1), the role `main` in DASH.
+        case defaults
+        /// No rendition.
+        case none
+        /// Every rendition.
+        case all
+        /// Renditions of these languages (BCP 47).
+        case chosen([String])
+    }
+
+    /// The languages of audio.
+    public var audio = Languages.defaults
+    /// The languages of subtitles.
+    public var subtitles = Languages.defaults
     /// The lowest variant of at least this many bits per second is saved; the highest if none has as many.
     public var minimumBitrate = Self.defaultMinimumBitrate
 

@@ -22,7 +22,9 @@ enum SourceCheck {
         guard settings.limits.bytesPerSecond ?? 1 > 0, 1...64 ~= settings.limits.connections ?? 1 else {
             throw DownloadError(.usage, "a bandwidth limit is at least 1 byte a second, a connection limit from 1 to 64")
         }
-        let languages = settings.selection.audioLanguages + settings.selection.subtitleLanguages
+        let languages = [settings.selection.audio, settings.selection.subtitles].flatMap { languages -> [String] in
+            if case .chosen(let languages) = languages { languages } else { [] }
+        }
         guard languages.count <= 64, languages.allSatisfy({ 1...64 ~= $0.utf8.count }) else {
             throw DownloadError(.usage, "there are more than 64 languages, or one is not a language tag")
         }

@@ -44,6 +44,10 @@ extension Journal {
     enum Statement {
         static let item = SQL("SELECT * FROM item WHERE id = $1")
         static let items = SQL("SELECT * FROM item ORDER BY priority DESC, added, id")
+        static let openItems = SQL(
+            "SELECT * FROM item WHERE state NOT IN ('completed', 'expired', 'failed') ORDER BY priority DESC, added, id"
+        )
+        static let dueRenewals = SQL("SELECT * FROM item WHERE renews <= $1 AND state IN ('completed', 'expired') ORDER BY renews LIMIT 20")
         static let bySource = SQL("SELECT * FROM item WHERE source = $1")
         static let count = SQL("SELECT COUNT(*) FROM item")
         static let add = SQL(

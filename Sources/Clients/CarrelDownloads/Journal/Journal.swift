@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelFiles
+import CarrelSavedMedia
 import CarrelStore
-import Glibc
 
 /// The journal of downloads: items and their durable files, in an SQLite database that several processes have open.
 ///
@@ -32,6 +31,16 @@ final class Journal: Sendable {
 
     func items() async throws(DownloadError) -> [JournalRow] {
         try await read { try $0.rows(Statement.items).map { try JournalRow($0) } }
+    }
+
+    /// Items that a process has to work on, and those that are paused.
+    func openItems() async throws(DownloadError) -> [JournalRow] {
+        try await read { try $0.rows(Statement.openItems).map { try JournalRow($0) } }
+    }
+
+    /// Complete items whose keys are to be renewed.
+    func dueRenewals(at now: Instant) async throws(DownloadError) -> [JournalRow] {
+        try await read { try $0.rows(Statement.dueRenewals, [.instant(now)]).map { try JournalRow($0) } }
     }
 
     func item(_ id: String) async throws(DownloadError) -> JournalRow? {
@@ -163,11 +172,11 @@ final class Journal: Sendable {
 
     // MARK: - Pieces
 
-    func pieces(of id: String) async throws(DownloadError) -> [PieceKey: PieceRecord] {
+    func pieces(of id: String) async throws(DownloadError) -> [SavedPieceName: SavedDigest] {
         try await read { transaction in
-            var out: [PieceKey: PieceRecord] = [:]
+            var out: [SavedPieceName: SavedDigest] = [:]
             try transaction.each(Statement.pieces, [.text(id)]) { row in
-                out[try PieceKey(row)] = PieceRecord(length: try row.integer(3), digest: try row.blob(4))
+                out[try SavedPieceName(row)] = SavedDigest(length: try row.integer(3), sha256: try row.blob(4))
             }
             return out
         }
@@ -175,39 +184,40 @@ final class Journal: Sendable {
 
     /// Records durable files, and the sizes of the item, in one transaction.
     func add(
-        _ pieces: [(key: PieceKey, record: PieceRecord)],
+        _ pieces: [(name: SavedPieceName, digest: SavedDigest)],
         done: Int64,
         total: Int64,
         of id: String
     ) async throws(DownloadError) {
         try await write { transaction in
             for piece in pieces {
-                let record: [SQLValue] = [.integer(piece.record.length), .blob(piece.record.digest)]
-                try transaction.run(Statement.addPiece, [.text(id)] + piece.key.values + record)
+                let digest: [SQLValue] = [.integer(piece.digest.length), .blob(piece.digest.sha256)]
+                try transaction.run(Statement.addPiece, [.text(id)] + piece.name.values + digest)
+                try transaction.run(Statement.removePartial, [.text(id)] + piece.name.values)
             }
             try transaction.run(Statement.setSizes, [.text(id), .integer(done), .integer(total)])
         }
     }
 
-    func removePiece(_ key: PieceKey, of id: String) async throws(DownloadError) {
-        try await write { try $0.run(Statement.removePiece, [.text(id)] + key.values) }
+    func removePiece(_ name: SavedPieceName, of id: String) async throws(DownloadError) {
+        try await write { try $0.run(Statement.removePiece, [.text(id)] + name.values) }
     }
 
     /// The validators of files that are there in part.
-    func partials(of id: String) async throws(DownloadError) -> [PieceKey: String] {
+    func partials(of id: String) async throws(DownloadError) -> [SavedPieceName: String] {
         try await read { transaction in
-            var out: [PieceKey: String] = [:]
-            for row in try transaction.rows(Statement.partials, [.text(id)]) { out[try PieceKey(row)] = try row.text(3) }
+            var out: [SavedPieceName: String] = [:]
+            for row in try transaction.rows(Statement.partials, [.text(id)]) { out[try SavedPieceName(row)] = try row.text(3) }
             return out
         }
     }
 
-    func setPartial(_ key: PieceKey, validator: String?, of id: String) async throws(DownloadError) {
+    func setPartial(_ name: SavedPieceName, validator: String?, of id: String) async throws(DownloadError) {
         try await write { transaction in
             if let validator {
-                try transaction.run(Statement.addPartial, [.text(id)] + key.values + [.text(validator)])
+                try transaction.run(Statement.addPartial, [.text(id)] + name.values + [.text(validator)])
             } else {
-                try transaction.run(Statement.removePartial, [.text(id)] + key.values)
+                try transaction.run(Statement.removePartial, [.text(id)] + name.values)
             }
         }
     }

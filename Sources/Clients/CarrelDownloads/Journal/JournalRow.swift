@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelSavedMedia
 import CarrelStore
 
 /// A row of the journal: everything about an item that can be read without the vault, and its sealed source.
@@ -52,30 +53,12 @@ struct JournalRow: Sendable {
     }
 }
 
-/// The name of a file of an item.
-struct PieceKey: Sendable, Hashable {
-    let stream: Int
-    let number: Int
-    let isInitialization: Bool
-
+extension SavedPieceName {
+    /// The columns `stream, number, part`.
     var values: [SQLValue] { [.integer(Int64(stream)), .integer(Int64(number)), .integer(isInitialization ? 1 : 0)] }
-
-    init(stream: Int, number: Int, isInitialization: Bool) {
-        self.stream = stream
-        self.number = number
-        self.isInitialization = isInitialization
-    }
 
     /// Reads the columns `stream, number, part` at the beginning of a row.
     init(_ row: Row) throws {
         self.init(stream: Int(try row.integer(0)), number: Int(try row.integer(1)), isInitialization: try row.flag(2))
     }
-}
-
-/// A durable file of an item.
-struct PieceRecord: Sendable, Hashable {
-    /// Bytes of the file.
-    let length: Int64
-    /// The SHA-256 of the file.
-    let digest: [UInt8]
 }

@@ -37,8 +37,7 @@ struct JournalSeal: Sendable {
             "certificate": .string(source.certificateURL), "http": .bool(source.allowsPlainHTTP),
             "private": .bool(source.allowsPrivateNetworks),
             "fields": .array(source.originFields.map { ["name": .string($0.name), "value": .string($0.value)] }),
-            "audio": .array(content.selection.audioLanguages.map { .string($0) }),
-            "subtitles": .array(content.selection.subtitleLanguages.map { .string($0) }),
+            "audio": content.selection.audio.json, "subtitles": content.selection.subtitles.json,
             "bitrate": .integer(content.selection.minimumBitrate),
         ]
         object["token"] = source.licenseToken.map { token in token.withBytes { .string(String(decoding: [UInt8](copying: $0), as: UTF8.self)) } }
@@ -76,9 +75,29 @@ struct JournalSeal: Sendable {
             source.originFields.append(name, value)
         }
         var selection = DownloadSelection()
-        selection.audioLanguages = json["audio"]?.array?.compactMap(\.string) ?? []
-        selection.subtitleLanguages = json["subtitles"]?.array?.compactMap(\.string) ?? []
+        selection.audio = .init(json["audio"])
+        selection.subtitles = .init(json["subtitles"])
         selection.minimumBitrate = json["bitrate"]?.int ?? DownloadSelection.defaultMinimumBitrate
         return Content(source: source, selection: selection)
+    }
+}
+
+extension DownloadSelection.Languages {
+    /// A word, or a list of languages.
+    fileprivate var json: JSON {
+        switch self {
+        case .defaults: "defaults"
+        case .none: "none"
+        case .all: "all"
+        case .chosen(let languages): .array(languages.map { .string($0) })
+        }
+    }
+
+    fileprivate init(_ json: JSON?) {
+        switch json?.string {
+        case "none": self = .none
+        case "all": self = .all
+        default: self = json?.array.map { .chosen($0.compactMap(\.string)) } ?? .defaults
+        }
     }
 }
