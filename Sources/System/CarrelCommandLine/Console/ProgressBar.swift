@@ -39,6 +39,21 @@ package final class ProgressBar: Sendable {
         show(at: now) { $0.record($0.completed + count, at: now) }
     }
 
+    /// Sets everything: for work whose total is an estimate, and whose label tells what it waits for.
+    ///
+    /// - Parameters:
+    ///   - completed: the total progress.
+    ///   - total: the total; nil if unknown.
+    ///   - label: the activity.
+    package func update(_ completed: Int64, of total: Int64?, _ label: String) {
+        let now = console.now()
+        show(at: now) { meter in
+            meter.total = total
+            meter.label = label.printable
+            meter.record(completed, at: now)
+        }
+    }
+
     /// Removes the bar and prints a summary.
     ///
     /// - Parameter summary: the text that replaces it; nil for none.
