@@ -13,6 +13,8 @@ public struct DownloadSource: Sendable {
     public var licenseServer: String
     /// Where the certificate of the license server is; empty for its usual route.
     public var certificateURL: String
+    /// A license server of ClearKey, for streams without another one; empty for none.
+    public var clearKeyServer: String
     /// The token for the license server.
     package var licenseToken: Secret?
     /// Header fields of requests to the origin of the address, and to no other.
@@ -32,6 +34,7 @@ public struct DownloadSource: Sendable {
         self.title = title
         licenseServer = ""
         certificateURL = ""
+        clearKeyServer = ""
         originFields = [:]
         allowsPlainHTTP = false
         allowsPrivateNetworks = false

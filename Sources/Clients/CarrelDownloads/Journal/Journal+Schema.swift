@@ -74,6 +74,7 @@ extension Journal {
         static let remove = SQL("DELETE FROM item WHERE id = $1")
 
         static let pieces = SQL("SELECT stream, number, part, length, digest FROM piece WHERE item = $1")
+        static let piece = SQL("SELECT length, digest FROM piece WHERE item = $1 AND stream = $2 AND number = $3 AND part = $4")
         static let addPiece = SQL(
             """
             INSERT INTO piece (item, stream, number, part, length, digest) VALUES ($1, $2, $3, $4, $5, $6)

@@ -182,6 +182,14 @@ final class Journal: Sendable {
         }
     }
 
+    /// A durable file; nil if it is not.
+    func piece(_ name: SavedPieceName, of id: String) async throws(DownloadError) -> SavedDigest? {
+        try await read {
+            try $0.row(Statement.piece, [.text(id)] + name.values)
+                .map { SavedDigest(length: try $0.integer(0), sha256: try $0.blob(1)) }
+        }
+    }
+
     /// Records durable files, and the sizes of the item, in one transaction.
     func add(
         _ pieces: [(name: SavedPieceName, digest: SavedDigest)],

@@ -34,7 +34,7 @@ struct JournalSeal: Sendable {
         let source = content.source
         var object: JSONObject = [
             "title": .string(source.title), "address": .string(source.address), "server": .string(source.licenseServer),
-            "certificate": .string(source.certificateURL), "http": .bool(source.allowsPlainHTTP),
+            "certificate": .string(source.certificateURL), "clearKey": .string(source.clearKeyServer), "http": .bool(source.allowsPlainHTTP),
             "private": .bool(source.allowsPrivateNetworks),
             "fields": .array(source.originFields.map { ["name": .string($0.name), "value": .string($0.value)] }),
             "audio": content.selection.audio.json, "subtitles": content.selection.subtitles.json,
@@ -67,6 +67,7 @@ struct JournalSeal: Sendable {
         var source = DownloadSource(address, title: title)
         source.licenseServer = json["server"]?.string ?? ""
         source.certificateURL = json["certificate"]?.string ?? ""
+        source.clearKeyServer = json["clearKey"]?.string ?? ""
         source.setLicenseToken(json["token"]?.string)
         source.allowsPlainHTTP = json["http"]?.bool ?? false
         source.allowsPrivateNetworks = json["private"]?.bool ?? false
