@@ -742,6 +742,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
+        fuzz("StreamListFuzz", ["CarrelContentKeys"]),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),

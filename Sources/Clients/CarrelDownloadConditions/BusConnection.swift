@@ -15,20 +15,25 @@ struct BusConnection: ~Copyable {
     /// Messages taken at once, at most: a service that never stops to send does not hold the thread.
     private static let signalLimit = 1000
 
+    private init(_ connection: OpaquePointer, _ limit: Duration) {
+        unsafe self.connection = connection
+        timeout = Int32(clamping: Int64(limit / .milliseconds(1)))
+        // otherwise the end of the bus ends this process
+        unsafe dbus_connection_set_exit_on_disconnect(connection, 0)
+    }
+
     /// Connects to a bus.
     ///
     /// - Parameters:
     ///   - address: the bus; nil for the system bus.
     ///   - limit: the longest wait for a reply.
-    init?(_ address: String?, _ limit: Duration) {
+    /// - Returns: the connection; nil if there is no bus.
+    static func open(_ address: String?, _ limit: Duration) -> BusConnection? {
         guard dbus_threads_init_default() != 0 else { return nil }
-        let address = address ?? Self.systemAddress
-        guard let connection = unsafe dbus_connection_open_private(address, nil) else { return nil }
-        unsafe self.connection = connection
-        timeout = Int32(clamping: Int64(limit / .milliseconds(1)))
-        // otherwise the end of the bus ends this process
-        unsafe dbus_connection_set_exit_on_disconnect(connection, 0)
-        guard let name = register(), unsafe dbus_bus_set_unique_name(connection, name) != 0 else { return nil }
+        guard let connection = unsafe dbus_connection_open_private(address ?? systemAddress, nil) else { return nil }
+        let bus = unsafe BusConnection(connection, limit)
+        guard bus.register() else { return nil }
+        return bus
     }
 
     deinit {
@@ -41,13 +46,15 @@ struct BusConnection: ~Copyable {
         return variable.isEmpty ? "unix:path=/run/dbus/system_bus_socket" : variable
     }
 
-    /// Sends `Hello`; `dbus_bus_register` does it without a time limit of ours.
-    private func register() -> String? {
+    /// Sends `Hello`, as `dbus_bus_register` does without a time limit of its caller.
+    private func register() -> Bool {
         let call = unsafe dbus_message_new_method_call(DBUS_SERVICE_DBUS, DBUS_PATH_DBUS, DBUS_INTERFACE_DBUS, "Hello")
-        guard let reply = unsafe send(call) else { return nil }
+        guard let reply = unsafe send(call) else { return false }
         var iterator = unsafe DBusMessageIter()
-        guard unsafe dbus_message_iter_init(reply.message, &iterator) != 0 else { return nil }
-        return unsafe Self.text(&iterator)
+        guard unsafe dbus_message_iter_init(reply.message, &iterator) != 0, let name = unsafe Self.text(&iterator) else {
+            return false
+        }
+        return unsafe dbus_bus_set_unique_name(connection, name) != 0
     }
 
     var isConnected: Bool { unsafe dbus_connection_get_is_connected(connection) != 0 }

@@ -20,7 +20,7 @@ struct DesktopWatch: Sendable {
     func run() {
         var last: Conditions?
         while true {
-            if let bus = BusConnection(address, limits.reply) {
+            if let bus = BusConnection.open(address, limits.reply) {
                 if watch(bus, &last) { return }
             }
             tell(Conditions(), &last)
@@ -36,8 +36,13 @@ struct DesktopWatch: Sendable {
         for service in DesktopService.allCases { bus.subscribe(to: service) }
         tell(read(bus), &last)
         while bus.isConnected {
-            if stop.wait(orReadable: bus.descriptor) { return true }
-            if bus.takeSignals() { tell(read(bus), &last) }
+            // signals that came during a reading are in the queue, and do not make the file readable
+            if bus.takeSignals() {
+                tell(read(bus), &last)
+                if stop.wait(orReadable: nil, limits.rest) { return true }
+            } else if stop.wait(orReadable: bus.descriptor) {
+                return true
+            }
         }
         return false
     }
