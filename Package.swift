@@ -587,7 +587,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -628,7 +628,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files HLS HTTP HTTPClient HTTPServer JSON Media MediaSource Presentation Proxy SavedMedia Testing Threads XML")
+        carrel("Bytes Crypto Files SavedMedia Testing Threads XML")
     ),
     tests(
         "Clients/CarrelDownloadsTests",
