@@ -444,7 +444,8 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
-    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("LicenseKeys Media Player Vault")),
+    executable("Tests/Programs/DownloadProgram", ["ProgramArguments"] + carrel("Downloads Player Vault")),
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Bytes ContentKeys LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
@@ -586,7 +587,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -621,19 +622,20 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer JSON LicenseKeys Media Player PlayerTesting Reader Rights Store Testing Threads Tokens Vault"
+        ["PlayerProgram"] + carrel(
+            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
         ) + wholeServer
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files HLS HTTP HTTPClient HTTPServer JSON Media MediaSource Presentation Proxy SavedMedia Testing Threads XML")
+        carrel("Bytes Crypto Files SavedMedia Testing Threads XML")
     ),
     tests(
         "Clients/CarrelDownloadsTests",
-        carrel(
-            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
-        )
+        ["DownloadProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+            )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
 
@@ -663,6 +665,10 @@ let package = Package(
         product([
             "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
             "CarrelJSON", "CarrelBytes",
+        ]),
+        product([
+            "CarrelContentKeys", "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelReader", "CarrelRights",
+            "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",

@@ -95,7 +95,8 @@ package actor LicenseUse {
         guard !hasBegun else { return }
         try await contact.attend()
         let isFirst = try await session.begin()
-        if isFirst, let didBegin {
+        // the license of a stream is on no disk
+        if isFirst, session.isStored, let didBegin {
             let license = license
             let task = announcement ?? Task { await didBegin(license) }
             announcement = task
