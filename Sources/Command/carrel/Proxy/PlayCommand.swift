@@ -81,7 +81,7 @@ struct PlayCommand: Command {
     // MARK: - Saved sources
 
     private func play(_ item: DownloadItem, _ saved: SavedSources, _ trace: TracePrinter?, _ console: Console) async throws {
-        let media = SavedMedia(try await saved.downloads().savedPackage(of: item.id))
+        let media = SavedMedia(try await saved.downloads().open(item.id))
         let engine = try await saved.engine.open()
         let keys = SavedKeys(engine, item: item.id, trace: trace.map { trace in { trace.print($0) } })
         do {
