@@ -385,7 +385,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelPlayer",
         bytes: true,
-        carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
+        carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Reader Rights Store Threads Tokens Vault")
     ),
     library(
         "Clients/CarrelLicenseKeys",
@@ -417,11 +417,11 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        carrel(
+        ["CLinux"] + carrel(
             "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
-    library("Clients/CarrelDownloadConditions", ["CDBus"] + carrel("Bytes Downloads Threads")),
+    library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -449,7 +449,8 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
-    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("LicenseKeys Media Player Vault")),
+    executable("Tests/Programs/DownloadProgram", ["ProgramArguments"] + carrel("Downloads Player Vault")),
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Bytes ContentKeys LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
@@ -627,8 +628,8 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer JSON LicenseKeys Media Player PlayerTesting Reader Rights Store Testing Threads Tokens Vault"
+        ["PlayerProgram"] + carrel(
+            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
         ) + wholeServer
     ),
     tests(
@@ -637,9 +638,10 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelDownloadsTests",
-        carrel(
-            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
-        )
+        ["DownloadProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+            )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
 
@@ -669,6 +671,10 @@ let package = Package(
         product([
             "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
             "CarrelJSON", "CarrelBytes",
+        ]),
+        product([
+            "CarrelContentKeys", "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelReader", "CarrelRights",
+            "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
@@ -746,6 +752,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
+        fuzz("StreamListFuzz", ["CarrelContentKeys"]),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
         fuzz("SavedTableFuzz", carrel("Bytes SavedMedia")),
         fuzz("SealedFileFuzz", ["CLinux"] + carrel("Bytes Crypto Files SavedMedia")),

@@ -18,6 +18,8 @@ public struct ProxyError: CodedError {
     public let message: String
     /// Whether the same request may succeed a moment later.
     package var isTransient = false
+    /// The status of the origin's response, if it has not the resource.
+    package var originStatus: Int?
     /// The next step, if it is not determined by the code.
     private let ownRecommendation: String?
     /// The origin's `Retry-After` delay, after too many requests.

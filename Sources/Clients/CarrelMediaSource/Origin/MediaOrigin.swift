@@ -27,7 +27,7 @@ package struct MediaOrigin: Sendable {
         package init() {}
     }
 
-    private enum Place: Sendable {
+    enum Place: Sendable {
         /// The addresses that the caller named.
         case servers(named: [String], NamedOrigins, HTTPClient)
         /// A real path that ends with a slash.
@@ -40,7 +40,7 @@ package struct MediaOrigin: Sendable {
     package let source: String
     /// The source as references are resolved against it: an address, or a path with its special characters escaped.
     package let address: String
-    private let place: Place
+    let place: Place
     private let fields: HTTPFields
     private let permissions: Permissions
     /// Gets every document that is loaded, while a download is planned.
@@ -185,7 +185,7 @@ package struct MediaOrigin: Sendable {
         }
     }
 
-    private func request(
+    func request(
         _ url: String,
         _ range: Range<Int64>?,
         _ named: [String],
@@ -212,7 +212,7 @@ package struct MediaOrigin: Sendable {
     }
 
     /// The longest time of media, which players take in real time.
-    private static let mediaTime = Duration.seconds(86_400)
+    static let mediaTime = Duration.seconds(86_400)
 
     /// Opens a resource, with back-pressure for the server.
     ///
@@ -244,16 +244,7 @@ package struct MediaOrigin: Sendable {
             case .ok:
                 stream.cancel()
                 throw ProxyError(.noRanges, "\(Self.shown(reference)): the server does not serve byte ranges")
-            case .notFound, .gone: throw ProxyError(.missing, "\(Self.shown(reference)) does not exist")
-            default:
-                let status = stream.response.status.rawValue
-                var error = ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
-                error.isTransient = status >= 500 || status == 429
-                if status == 503 || status == 429 {
-                    let seconds = stream.response.headers["Retry-After"].flatMap { UInt32($0) } ?? 0
-                    error.pause = .seconds(Int64(seconds))
-                }
-                throw error
+            default: throw Self.failure(stream.response, of: reference)
             }
             return OriginStream(stream, name: Self.shown(reference))
         case .folder(let folder):
@@ -311,8 +302,22 @@ package struct MediaOrigin: Sendable {
         }
     }
 
+    /// The error of a response without the resource.
+    static func failure(_ response: ClientResponse, of reference: String) -> ProxyError {
+        let status = response.status.rawValue
+        var error = ProxyError(.unavailable, "\(shown(reference)): the server returned status \(status)")
+        if [404, 410].contains(status) { error = ProxyError(.missing, "\(shown(reference)) does not exist") }
+        error.originStatus = status
+        error.isTransient = status >= 500 || status == 429
+        if status == 503 || status == 429 {
+            let seconds = response.headers["Retry-After"].flatMap { UInt32($0) } ?? 0
+            error.pause = .seconds(Int64(seconds))
+        }
+        return error
+    }
+
     /// Whether a response has the requested range.
-    private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
+    static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
         guard let range, let field = response.headers["Content-Range"] else { return false }
         return ContentRange.range(field) == range
     }

@@ -84,6 +84,42 @@ struct PackageFolder: Sendable {
         return descriptor
     }
 
+    /// Removes a file, durably. A file that does not exist is no error.
+    ///
+    /// - Throws: `saved.disk`.
+    func remove(_ name: String) throws(SavedMediaError) {
+        guard unsafe unlink(path(of: name)) == 0 || errno == ENOENT else { throw SavedMediaError("remove \(name)", errno: errno) }
+        try syncFolder(of: name)
+    }
+
+    /// Opens a file under its temporary name to continue it.
+    ///
+    /// - Returns: its descriptor, at the beginning of the file.
+    /// - Throws: `saved.missing`, `saved.disk`.
+    func reopen(_ name: String) throws(SavedMediaError) -> Int32 {
+        let descriptor = unsafe Glibc.open(path(of: name) + Self.temporarySuffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        if descriptor < 0, errno == ENOENT { throw SavedMediaError(.missing, "\(name) is not in the package") }
+        guard descriptor >= 0 else { throw SavedMediaError("write \(name)", errno: errno) }
+        return descriptor
+    }
+
+    /// Reads a file from the place of its descriptor to its end.
+    ///
+    /// - Returns: bytes read.
+    /// - Throws: `saved.disk`.
+    func readAll(_ descriptor: Int32, _ name: String, _ take: (RawSpan) -> Void) throws(SavedMediaError) -> Int64 {
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        var total: Int64 = 0
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SavedMediaError("read \(name)", errno: errno) }
+            guard count > 0 else { return total }
+            take(buffer.rawSpan.extracting(0..<count))
+            total += Int64(count)
+        }
+    }
+
     /// Writes all bytes at the place of a descriptor.
     ///
     /// - Throws: `saved.disk-full`, `saved.disk`.

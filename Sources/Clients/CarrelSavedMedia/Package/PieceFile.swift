@@ -47,6 +47,25 @@ package final class PieceFile: Sendable {
         state = Locked(State(descriptor: try folder.create(file), sealer: sealer))
     }
 
+    /// Continues the remains of another attempt, which are not sealed.
+    ///
+    /// - Throws: `saved.missing` if there are none; `saved.disk`.
+    init(continuing name: SavedPieceName, file: String, in folder: PackageFolder) throws(SavedMediaError) {
+        self.name = name
+        self.file = file
+        self.folder = folder
+        var state = State(descriptor: -1, sealer: nil)
+        state.descriptor = try folder.reopen(file)
+        state.length = try folder.readAll(state.descriptor, file) { state.digest?.update($0) }
+        self.state = Locked(state)
+    }
+
+    /// Bytes that were written.
+    package var length: Int64 { state.withLock { $0.length } }
+
+    /// Keeps what was written for another attempt.
+    package func suspend() { state.withLock { $0.end() } }
+
     /// Whether the file is sealed.
     package var isSealed: Bool { state.withLock { $0.sealer != nil } }
 

@@ -251,11 +251,45 @@ package final class SavedPackageWriter: Sendable {
         return try PieceFile(name, file: path, in: folder, row.isSealed ? FileSealer(name: path, keys) : nil)
     }
 
+    /// Continues the file of a piece that another attempt left under its temporary name.
+    ///
+    /// - Parameter name: a planned piece.
+    /// - Returns: the file with what it has; nil if there are no remains, or if the piece is sealed, so that it has to begin anew.
+    /// - Throws: `saved.format` if it is not planned; `saved.disk`.
+    package func remains(of name: SavedPieceName) throws(SavedMediaError) -> PieceFile? {
+        let (path, row) = try place(of: name)
+        guard !row.isSealed else { return nil }
+        do throws(SavedMediaError) { return try PieceFile(continuing: name, file: path, in: folder) } catch {
+            guard error.code == .missing else { throw error }
+            return nil
+        }
+    }
+
+    /// Hashes a piece that is under its final name, and so was durable before its digest was recorded.
+    ///
+    /// - Parameter name: a planned piece.
+    /// - Returns: its size and digest; nil if it is not stored.
+    /// - Throws: `saved.format` if it is not planned; `saved.disk`.
+    package func digest(of name: SavedPieceName) throws(SavedMediaError) -> SavedDigest? {
+        let (path, _) = try place(of: name)
+        guard folder.size(path) != nil else { return nil }
+        let file = try folder.open(path)
+        var digest = SHA256.Stream()
+        let length = try folder.readAll(file.descriptor, path) { digest.update($0) }
+        return SavedDigest(length: length, sha256: digest.finish())
+    }
+
     /// Makes finished pieces durable, under their final names. One sync of the file system serves all.
     ///
     /// - Parameter files: finished pieces of this package.
     /// - Throws: `saved.disk-full`, `saved.disk`. Pieces may have their final names then; fetch them again, or check their digests.
     package func commit(_ files: [PieceFile]) throws(SavedMediaError) { try folder.commit(files.map(\.file)) }
+
+    /// Removes the stored file of a piece that is damaged, so that it is fetched again.
+    ///
+    /// - Parameter name: a planned piece.
+    /// - Throws: `saved.format` if it is not planned; `saved.disk`.
+    package func remove(_ name: SavedPieceName) throws(SavedMediaError) { try folder.remove(try place(of: name).path) }
 
     /// Bytes of the stored file of a piece; nil if it is not stored under its final name.
     package func storedLength(of name: SavedPieceName) -> Int64? {
