@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelContentKeys
 import CarrelCrypto
-import CarrelPlayer
 import CarrelMediaPlanning
+import CarrelPlayer
 
 /// The keys of an item: rows of the player's store, by sessions of content keys.
 struct ItemKeys: Sendable {

@@ -3,8 +3,8 @@
 import CarrelHTTPClient
 import CarrelLicenseKeys
 import CarrelMedia
-import CarrelMediaSource
 import CarrelMediaPlanning
+import CarrelMediaSource
 
 /// The source of an item, as its transfers use it.
 struct ItemSource: Sendable {
