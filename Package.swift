@@ -385,7 +385,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelPlayer",
         bytes: true,
-        carrel("Bytes Crypto HTTP HTTPClient JSON Reader Rights Store Threads Tokens Vault")
+        carrel("Bytes Crypto HTTP HTTPClient JOSE JSON Reader Rights Store Threads Tokens Vault")
     ),
     library(
         "Clients/CarrelLicenseKeys",
@@ -396,27 +396,32 @@ let clientsTargets: [Target] = [
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
     library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
-    library("Clients/CarrelSavedMedia", bytes: true, carrel("Bytes Crypto Files JSON Threads XML")),
+    library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
         "Clients/CarrelPresentation",
         bytes: true,
-        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader TS Threads TimedText")
+        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
+    ),
+    library(
+        "Clients/CarrelMediaPlanning",
+        bytes: true,
+        carrel("Bytes Crypto DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
+        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        carrel(
-            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+        ["CLinux"] + carrel(
+            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
-    library("Clients/CarrelDownloadConditions", ["CDBus"] + carrel("Bytes Downloads Threads")),
+    library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -430,7 +435,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaPlanning MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -444,10 +449,12 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
-    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("LicenseKeys Media Player Vault")),
+    executable("Tests/Programs/DownloadProgram", ["ProgramArguments"] + carrel("Downloads Player Vault")),
+    executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Bytes ContentKeys LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/SavedPackageProgram", carrel("Bytes Crypto SavedMedia")),
     executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
     support("Programs/StorePairs", ["CarrelStore"]),
     executable(
@@ -586,7 +593,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaPlanning MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -621,19 +628,20 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer JSON LicenseKeys Media Player PlayerTesting Reader Rights Store Testing Threads Tokens Vault"
+        ["PlayerProgram"] + carrel(
+            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
         ) + wholeServer
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files HLS HTTP HTTPClient HTTPServer JSON Media MediaSource Presentation Proxy SavedMedia Testing Threads XML")
+        ["SavedPackageProgram"] + carrel("Bytes Crypto Files SavedMedia Testing")
     ),
     tests(
         "Clients/CarrelDownloadsTests",
-        carrel(
-            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
-        )
+        ["DownloadProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+            )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
 
@@ -663,6 +671,10 @@ let package = Package(
         product([
             "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelRights", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP",
             "CarrelJSON", "CarrelBytes",
+        ]),
+        product([
+            "CarrelContentKeys", "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelReader", "CarrelRights",
+            "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
@@ -740,7 +752,10 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
+        fuzz("StreamListFuzz", ["CarrelContentKeys"]),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
+        fuzz("SavedTableFuzz", carrel("Bytes SavedMedia")),
+        fuzz("SealedFileFuzz", ["CLinux"] + carrel("Bytes Crypto Files SavedMedia")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),

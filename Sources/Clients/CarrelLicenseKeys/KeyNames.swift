@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelMedia
 
 /// The names under which the license of a key may be stored.
-struct KeyNames {
+package struct KeyNames {
     /// The content IDs of licenses that may have the key, the most specific first.
     let contents: [String]
     private let name: ContentKeyName
@@ -47,7 +47,7 @@ struct KeyNames {
     private static let prefixes = ["urn:marlin:kid:", "urn:uuid:", "uuid:", "cid:", "skd://", "kid:"]
 
     /// The key ID in an alias such as `urn:marlin:kid:…`, `urn:uuid:…`, `cid:…` or `skd://…`; nil if it has none.
-    static func keyID(in text: String) -> String? {
+    package static func keyID(in text: String) -> String? {
         let lower = text.lowercased()
         guard let prefix = prefixes.first(where: { lower.hasPrefix($0) }) else { return nil }
         let rest = lower.dropFirst(prefix.count)

@@ -32,6 +32,11 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         package var enforced: Set<String> = []
         /// Whether the first key counts the use; otherwise `begin` of the license in use does.
         package var countsWithFirstKey = true
+        /// Whether the use requests the service's list of revocations. A use without it contacts the service for renewals alone, and
+        /// if the license must be attended.
+        package var followsRevocations = true
+        /// Called with a license whose first use was written, before the first key is returned.
+        package var didBegin: (@Sendable (_ license: String) async -> Void)?
 
         package init() {}
     }
@@ -180,7 +185,7 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         guard uses.count < Self.limit else {
             throw PlayerError(.denied, "the media use more than \(Self.limit) licenses")
         }
-        let use = LicenseUse(engine, session)
+        let use = LicenseUse(engine, session, settings)
         uses.append(use)
         await use.start()
         return use
@@ -232,5 +237,5 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
     }
 
     /// The obligations that grants of this source enforce: `CarrelMedia` decrypts no larger pictures, and the use is attended.
-    private static let enforced: Set<String> = [Obligation.Kind.imageConstraint.rawValue, Obligation.Kind.attended.rawValue]
+    package static let enforced: Set<String> = [Obligation.Kind.imageConstraint.rawValue, Obligation.Kind.attended.rawValue]
 }

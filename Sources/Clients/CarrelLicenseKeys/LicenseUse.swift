@@ -33,6 +33,9 @@ package actor LicenseUse {
     private let engine: PlayerEngine
     private let session: LicenseSession
     private let contact: ServiceContact
+    /// Announces the first use, once.
+    private var announcement: Task<Void, Never>?
+    private let didBegin: (@Sendable (_ license: String) async -> Void)?
     private var ends: [String: ContentKeyEnd] = [:]
     private var keys: [String: Secret] = [:]
     private var watch: Task<Void, Never>?
@@ -44,7 +47,8 @@ package actor LicenseUse {
     /// How often the license is evaluated.
     private static let interval = Duration.milliseconds(500)
 
-    init(_ engine: PlayerEngine, _ session: LicenseSession) {
+    init(_ engine: PlayerEngine, _ session: LicenseSession, _ settings: LicenseKeys.Settings) {
+        didBegin = settings.didBegin
         self.engine = engine
         self.session = session
         license = session.license
@@ -54,7 +58,7 @@ package actor LicenseUse {
         relaxesOutput = session.hasOpenOutput
         result = session.result
         current = Locked(session.result.obligations)
-        contact = ServiceContact(engine, session)
+        contact = ServiceContact(engine, session, followsRevocations: settings.followsRevocations)
     }
 
     deinit {
@@ -90,7 +94,14 @@ package actor LicenseUse {
     package func begin() async throws(PlayerError) {
         guard !hasBegun else { return }
         try await contact.attend()
-        try await session.begin()
+        let isFirst = try await session.begin()
+        // the license of a stream is on no disk
+        if isFirst, session.isStored, let didBegin {
+            let license = license
+            let task = announcement ?? Task { await didBegin(license) }
+            announcement = task
+            await task.value
+        }
         hasBegun = true
         await contact.start(renews: true)
     }

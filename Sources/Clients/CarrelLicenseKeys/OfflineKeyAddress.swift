@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelRights
+package import CarrelRights
 
 /// The address of a key in the playlist of an order's audiobook for apps that keep keys themselves:
 /// `offline://HOST/v1/stream/hls/ORDER/TICKET/N.key`, with `rotation=1` in its query if the server's keys rotate.
-struct OfflineKeyAddress: Hashable {
+package struct OfflineKeyAddress: Hashable, Sendable {
     /// The ID of the order's own key.
-    let keyID: KeyID
+    package let keyID: KeyID
     /// The number of the key in the playlist.
-    let number: Int
+    package let number: Int
     /// Whether the keys rotate.
-    let rotates: Bool
+    package let rotates: Bool
 
     private static let scheme = "offline://"
     private static let ending = ".key"
 
     /// - Returns: nil for other addresses.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.prefix(Self.scheme.count).lowercased() == Self.scheme else { return nil }
         let address = text.prefix { $0 != "#" }
         let parts = address.prefix { $0 != "?" }.dropFirst(Self.scheme.count).split(separator: "/")

@@ -14,6 +14,8 @@ actor ServiceContact {
     private nonisolated let engine: PlayerEngine
     private nonisolated let license: String
     private nonisolated let isStored: Bool
+    /// Whether the list of revocations is requested.
+    private nonisolated let followsRevocations: Bool
     /// Follows the list of revocations.
     private var listing: Task<Void, Never>?
     /// Follows the terms of the license.
@@ -36,7 +38,8 @@ actor ServiceContact {
     /// How often the terms are read while there is nothing to do: another program may renew the license.
     private static let readPause = Duration.seconds(5)
 
-    init(_ engine: PlayerEngine, _ session: LicenseSession) {
+    init(_ engine: PlayerEngine, _ session: LicenseSession, followsRevocations: Bool) {
+        self.followsRevocations = followsRevocations
         self.engine = engine
         license = session.license
         isStored = session.isStored
@@ -118,7 +121,7 @@ actor ServiceContact {
     func start(renews: Bool) {
         guard !isStopped else { return }
         let engine = engine
-        if isStored, listing == nil {
+        if isStored, followsRevocations, listing == nil {
             listing = Task {
                 while !Task.isCancelled {
                     let pause = await engine.followRevocations()

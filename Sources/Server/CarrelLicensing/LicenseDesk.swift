@@ -89,8 +89,8 @@ struct LicenseDesk {
         switch request.session {
         case .stream, .persist:
             guard let grant else { throw RuleError(.forbidden, "license.token", "a license needs a token") }
-            return try redeemed(grant)
-        case .renew: return try renewed()
+            return try requireKeys(of: try redeemed(grant))
+        case .renew: return try requireKeys(of: try renewed())
         case .release: return try released()
         case .register, .deregister:
             throw RuleError(.invalid, "license.request", "registrations are asked for at /v1/registration")
@@ -187,13 +187,36 @@ struct LicenseDesk {
                 content.isEmpty || content == TitleContent.id(ofTitle: title)
             } else if grant.message != nil {
                 // a message has keys without a content name; the player provides the name, which must not belong to another grant
-                request.keyIDs.allSatisfy { id in contents.contains { $0.keyID == id } }
-                    && (content.isEmpty || contents.contains { $0.contentID == content }
-                        || (BusinessRules.isContentID(content) && !content.lowercased().hasPrefix("urn:carrel:")))
+                content.isEmpty || contents.contains { $0.contentID == content }
+                    || (BusinessRules.isContentID(content) && !content.lowercased().hasPrefix("urn:carrel:"))
             } else {
                 content.isEmpty || contents.contains { $0.contentID == content }
             }
         guard isListed else { throw RuleError(.forbidden, "license.content", "the token is for other content") }
+        guard grant.message != nil else { return }
+        let others = request.keyIDs.filter { id in !contents.contains { $0.keyID == id } }
+        guard others.isEmpty else {
+            throw RuleError(
+                .forbidden,
+                "license.content",
+                "the license message does not list \(others.count) of the \(request.keyIDs.count) requested keys"
+            )
+        }
+    }
+
+    /// Refuses a request for keys of which the license has none: a license has the requested keys among its own.
+    private func requireKeys(of license: LicenseStore.Issued) throws -> LicenseStore.Issued {
+        let isServed = request.keyIDs.isEmpty || license.endedAt != nil || license.keyIDs.contains(where: request.keyIDs.contains)
+        guard isServed else {
+            let count = request.keyIDs.count
+            throw RuleError(
+                .notFound,
+                "license.key",
+                "the license has none of the \(count) requested keys",
+                facts: [("number", .number(-4019))]
+            )
+        }
+        return license
     }
 
     /// Records a license that the device keeps, and which list of revocations the device reads.

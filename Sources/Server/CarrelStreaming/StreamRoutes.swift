@@ -129,21 +129,22 @@ struct StreamRoutes {
         )
     }
 
+    /// The end of the order in a response with its key (RFC 3339); the field is absent if the order has no end.
+    private static let orderEndField = "X-Carrel-Order-End"
+
     private func key(_ grant: PlaybackGrantCache.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
+        var grant = grant
         if activates, grant.order.state == .ready {
-            var grant = grant
             grant.order = try await streaming.orders.activate(grant.order.id)
             try Streaming.requireLive(grant, at: streaming.clock.now)
         }
-        return HTTPResponse(
-            .ok,
-            headers: [
-                "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
-                "X-Carrel-Key-Rotation": streaming.settings.keyRotation > 0 ? "1" : "0",
-            ],
-            body: .bytes(key.withBytes { [UInt8](copying: $0) })
-        )
+        var headers: HTTPFields = [
+            "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
+            "X-Carrel-Key-Rotation": streaming.settings.keyRotation > 0 ? "1" : "0",
+        ]
+        headers[Self.orderEndField] = grant.order.end?.description
+        return HTTPResponse(.ok, headers: headers, body: .bytes(key.withBytes { [UInt8](copying: $0) }))
     }
 
     /// A number and a suffix: decimal digits without a leading zero, a dot, letters.

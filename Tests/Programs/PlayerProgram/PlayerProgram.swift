@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+import CarrelContentKeys
 import CarrelLicenseKeys
 import CarrelMedia
 @_spi(Extended) import CarrelPlayer
@@ -12,13 +14,14 @@ import ProgramArguments
 /// `PlayerProgram FOLDER CONTENT COUNT [file-size=BYTES] [core]` begins a play as often as `COUNT` says, with the file vault of the player in
 /// `FOLDER`, whose passphrase is in `CARREL_VAULT_PASSPHRASE`. It writes `playing N` after the begin of each play, or the code and the text of an error. With `core`
 /// it opens the content's key and then ends by SIGABRT. With `stream` the content is a DCF: it is opened with the stored licenses as often as `COUNT`
-/// says, and `bytes N` is written after the first bytes of each stream.
+/// says, and `bytes N` is written after the first bytes of each stream. With `saved` the content is a saved item, and the words after the count are
+/// key IDs: `saved N` has the number of keys that the item gives.
 @main
 struct PlayerProgram {
     static func main() async throws {
-        let arguments = ProgramArguments(options: ["core", "stream"])
+        let arguments = ProgramArguments(options: ["core", "saved", "stream"])
         let words = arguments.words
-        guard words.count == 3, let count = Int(words[2]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else {
+        guard words.count == 3 || (words.count > 3 && arguments.has("saved")), let count = Int(words[2]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else {
             exit(64)
         }
         let secret = unsafe String(cString: passphrase)
@@ -31,6 +34,17 @@ struct PlayerProgram {
                 exit(1)
             }
             let engine = try PlayerEngine(folder: words[0], vault: vault, app: .init(name: "program", build: "1"))
+            if arguments.has("saved") {
+                let keys = SavedKeys(engine, item: words[1])
+                var found = 0
+                for id in words.dropFirst(3) {
+                    if case .granted = await keys.key(.id(Hex.decode(id) ?? [])) { found += 1 }
+                }
+                ProgramArguments.say("saved \(found)")
+                await keys.end()
+                await engine.shutdown()
+                exit(found == count ? 0 : 1)
+            }
             for number in 1...max(count, 1) where arguments.has("stream") {
                 do {
                     let keys = LicenseKeys(engine)

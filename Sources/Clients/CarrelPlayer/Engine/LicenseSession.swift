@@ -20,7 +20,7 @@ public actor LicenseSession {
     private nonisolated let use: LicensedUse
     /// The stream that is played; nil for a license of the store.
     private let generation: Int?
-    private var beginning: Task<ActionResult, any Error>?
+    private var beginning: Task<Bool, any Error>?
     private var hasBegun = false
     private var isStopped = false
     private var heartbeat: Task<Void, Never>?
@@ -73,10 +73,12 @@ public actor LicenseSession {
 
     /// Counts the use, once: the first play and the count are on the disk before this returns.
     ///
+    /// - Returns: whether it is the first use of the license.
     /// - Throws: `player.denied`, `player.stopped`, `player.store`.
-    package func begin() async throws(PlayerError) {
+    @discardableResult
+    package func begin() async throws(PlayerError) -> Bool {
         guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
-        let task: Task<ActionResult, any Error>
+        let task: Task<Bool, any Error>
         if let beginning {
             task = beginning
         } else {
@@ -84,8 +86,9 @@ public actor LicenseSession {
             task = Task { try await engine.perform(license, use) }
             beginning = task
         }
+        let isFirst: Bool
         do {
-            _ = try await task.value
+            isFirst = try await task.value
         } catch {
             // a failure counted nothing
             if beginning == task { beginning = nil }
@@ -94,6 +97,7 @@ public actor LicenseSession {
         guard !isStopped else { throw PlayerError(.stopped, "the use of the license has ended") }
         hasBegun = true
         keepAlive()
+        return isFirst
     }
 
     /// Decides again, such as when an output changes or a time in `ActionResult.callbacks` comes.

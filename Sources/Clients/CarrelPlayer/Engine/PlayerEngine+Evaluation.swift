@@ -107,29 +107,30 @@ extension PlayerEngine {
     /// - Parameters:
     ///   - id: the license.
     ///   - use: the action.
-    /// - Returns: the decision.
+    /// - Returns: whether it is the first use of the license.
     /// - Throws: `player.denied`, `player.store`.
-    func perform(_ id: String, _ use: LicensedUse) async throws(PlayerError) -> ActionResult {
+    func perform(_ id: String, _ use: LicensedUse) async throws(PlayerError) -> Bool {
         let evaluation = try await evaluation(use.enforced)
         let keys = try await trust().keys
-        let result: ActionResult
+        let (result, isFirst): (ActionResult, Bool)
         if let stream = streams[id] {
+            isFirst = stream.record.firstPlay == nil
             let outcome = evaluation.perform(use.action, stream.record, needsOpenOutput: use.needsOpenOutput)
             if outcome.result.isGranted, let after = outcome.record {
                 streams[id]?.record = after
             }
             result = outcome.result
         } else {
-            result = try await licenses().update(id) { row in
-                guard let known = row else { return (false, ActionResult.refused(.noLicense)) }
+            (result, isFirst) = try await licenses().update(id) { row in
+                guard let known = row else { return (false, (ActionResult.refused(.noLicense), false)) }
                 let outcome = evaluation.perform(use.action, try known.record(keys), needsOpenOutput: use.needsOpenOutput)
-                guard outcome.result.isGranted, let after = outcome.record else { return (false, outcome.result) }
+                guard outcome.result.isGranted, let after = outcome.record else { return (false, (outcome.result, false)) }
                 row?.take(after)
-                return (true, outcome.result)
+                return (true, (outcome.result, known.firstPlay == nil))
             }
         }
         guard result.isGranted else { throw Self.denied(result) }
-        return result
+        return isFirst
     }
 
     /// Checks an action again, against the current license.
@@ -151,6 +152,17 @@ extension PlayerEngine {
             record = nil
         }
         return evaluation.check(use.action, record, needsOpenOutput: use.needsOpenOutput, isUnderWay: isUnderWay)
+    }
+
+    /// Decides an action under one license, without changing anything.
+    ///
+    /// - Parameters:
+    ///   - id: the license.
+    ///   - use: the action, and the obligations that the caller enforces.
+    /// - Returns: the decision; refused if the license is not in the store.
+    /// - Throws: `player.not-personalized`, `player.store`, `player.store-damaged`.
+    package func check(license id: String, _ use: LicensedUse) async throws(PlayerError) -> ActionResult {
+        try await recheck(id, use, isUnderWay: false)
     }
 
     /// A key of a license, by the vault's own key.
@@ -180,14 +192,9 @@ extension PlayerEngine {
         return found.sorted { $0.priority > $1.priority }.map { ($0.id, $0.record) }
     }
 
-    /// An evaluation at this moment. The clock's mark is on the disk before anything is decided by it, within a minute.
+    /// An evaluation at this moment.
     private func evaluation(_ enforced: Set<String>) async throws(PlayerError) -> Evaluation {
-        let (trust, store, host) = (try await trust(), try await licenses(), host)
-        var clock = try await store.clock()
-        let reading = clock.read(on: host)
-        let (before, isAnchored) = (clock.mark, clock.isAnchored(on: host))
-        clock.advance(on: host)
-        if !isAnchored || clock.mark - before >= Self.markInterval { try await store.updateClock { $0.advance(on: host) } }
+        let (trust, reading) = (try await trust(), try await judgingTime())
         var capabilities = capabilities
         capabilities.obligations.formUnion(enforced)
         return Evaluation(
@@ -198,8 +205,6 @@ extension PlayerEngine {
             revocations: trust.revocations
         )
     }
-
-    private static var markInterval: Duration { .seconds(60) }
 
     static func denied(_ result: ActionResult) -> PlayerError {
         let words = result.reason == .noLicense ? "this device has no license for it" : result.refusalWords

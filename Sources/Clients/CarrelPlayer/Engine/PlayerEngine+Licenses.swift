@@ -60,7 +60,7 @@ extension PlayerEngine {
         }
     }
 
-    private func keep(
+    func keep(
         _ license: License,
         _ data: String,
         tag: String,
@@ -93,6 +93,7 @@ extension PlayerEngine {
         _ token: String,
         _ session: KeyRequest.Session,
         contentID: String = "",
+        keyIDs: [KeyID] = [],
         at url: String? = nil,
         tag: String,
         priority: Int
@@ -100,7 +101,9 @@ extension PlayerEngine {
         try await transaction(.license) { () throws(PlayerError) in
             // The service would return a license that is about to be returned. It serves 60 requests a minute.
             await sendReleases(atMost: 10)
-            let (license, text) = try await exchange(session, contentID: contentID, at: url) { $0.token = token }
+            let (license, text) = try await exchange(session, contentID: contentID, at: url) {
+                ($0.token, $0.keyIDs) = (token, keyIDs)
+            }
             await replaceStaleRevocations()
             let isStored = session == .persist
             if isStored {
@@ -371,19 +374,31 @@ extension PlayerEngine {
         listener?(.progress(.license, step: "request", done: 2, total: 4))
         let answer = try await server.post(url ?? server.base + "/v1/license", jose: text)
         listener?(.progress(.license, step: "answer", done: 3, total: 4))
-        let license: License
+        let license = try await license(answer, for: request, digest: digest, player: player)
+        try await take(license.signedAt, on: host)
+        listener?(.progress(.license, step: "verified", done: 4, total: 4))
+        return (license, answer)
+    }
+
+    /// The license of a response, verified as the answer to a request.
+    ///
+    /// - Throws: `player.rejected`.
+    func license(
+        _ answer: String,
+        for request: KeyRequest,
+        digest: [UInt8],
+        player: String
+    ) async throws(PlayerError) -> License {
         do throws(RightsError) {
-            license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
+            let license = try await verified { trust throws(RightsError) in try License(answer, keys: trust.keys) }
             guard license.player == player, license.request == digest, license.nonce == request.nonce,
                 license.offered == request.versions, license.version == request.versions.max()
             else { throw RightsError(.signature, "the license is not the answer to this request") }
+            return license
         } catch {
             let words = error.code == .malformed ? "the server's answer is not a license: " : ""
             throw PlayerError(.rejected, words + error.message)
         }
-        try await take(license.signedAt, on: host)
-        listener?(.progress(.license, step: "verified", done: 4, total: 4))
-        return (license, answer)
     }
 
     /// Makes a request with a fresh nonce, signed and encrypted.
@@ -391,12 +406,14 @@ extension PlayerEngine {
     /// - Parameters:
     ///   - session: the kind of request.
     ///   - contentID: the content ID; empty to use the token's.
+    ///   - key: the service's key for requests; nil for its newest known key.
     ///   - complete: adds the token or the license.
     /// - Returns: the text to send, the digest that the response must repeat, and the request.
     /// - Throws: ``PlayerError``.
     func request(
         _ session: KeyRequest.Session,
         contentID: String,
+        to key: P256.PublicKey? = nil,
         _ complete: (inout KeyRequest) -> Void
     ) async throws(PlayerError) -> (sealed: (text: String, digest: [UInt8]), request: KeyRequest) {
         let (trust, server) = (try await trust(), try server())
@@ -421,15 +438,16 @@ extension PlayerEngine {
         request.revocations = trust.revocations.number
         request.capabilities = Array(capabilities.obligations.sorted().prefix(32))
         complete(&request)
-        return (try await sealed(request, trust, at: known.read(on: host).instant), request)
+        return (try await sealed(request, trust, to: key, at: known.read(on: host).instant), request)
     }
 
     private func sealed(
         _ request: KeyRequest,
         _ trust: ServiceTrust,
+        to named: P256.PublicKey?,
         at now: Instant
     ) async throws(PlayerError) -> (text: String, digest: [UInt8]) {
-        let key = trust.keys.agreementKey(at: now) ?? trust.keys.agreementKey(at: clock.now)
+        let key = named ?? trust.keys.agreementKey(at: now) ?? trust.keys.agreementKey(at: clock.now)
         guard let key else { throw PlayerError(.rejected, "the service has no key for requests at this time") }
         let vault = vault
         do {

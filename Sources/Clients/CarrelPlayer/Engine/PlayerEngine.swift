@@ -85,6 +85,8 @@ public actor PlayerEngine {
     /// The parsed and verified trust of `state`; read again when that changes.
     var knownTrust: ServiceTrust?
     var openStore: LicenseStore?
+    /// Whether the store was checked for saved items.
+    var hasSavedItems = false
     /// Licenses of streams, which are in no store, by their ids.
     var streams: [String: HeldStream] = [:]
     /// Streams so far.

@@ -80,11 +80,15 @@ struct PlayerServer: Sendable {
 
     /// Sends a signed message to an address of the service, which a token may name; returns the signed response.
     func post(_ url: String, jose text: String) async throws(PlayerError) -> String {
-        let headers: HTTPFields = ["Content-Type": "application/jose", "Accept": "application/jose"]
+        try Self.text(try await response(to: text, at: url, message: nil))
+    }
+
+    /// Sends a signed message to an address of the service, with a license message in `X-AxDRM-Message`; returns the whole response.
+    func response(to text: String, at url: String, message: String?) async throws(PlayerError) -> ClientResponse {
+        var headers: HTTPFields = ["Content-Type": "application/jose", "Accept": "application/jose"]
+        headers["X-AxDRM-Message"] = message
         let body = ClientRequestBody.bytes(Array(text.utf8))
-        return try Self.text(
-            try await sendAway(ClientRequest(.post, url, headers: headers, body: body, maxResponseBytes: Self.limit))
-        )
+        return try await sendAway(ClientRequest(.post, url, headers: headers, body: body, maxResponseBytes: Self.limit))
     }
 
     /// Sends a proof of possession to the rights location that a token names; returns the signed response.
@@ -125,7 +129,7 @@ struct PlayerServer: Sendable {
         return try await send(request)
     }
 
-    private static func text(_ response: ClientResponse) throws(PlayerError) -> String {
+    static func text(_ response: ClientResponse) throws(PlayerError) -> String {
         guard let text = String(validating: response.body, as: UTF8.self) else {
             throw PlayerError(.host, "the server's answer is not text: is it a Carrel server?")
         }

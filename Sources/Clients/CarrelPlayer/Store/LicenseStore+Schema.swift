@@ -27,7 +27,25 @@ extension LicenseStore {
                 SQL("CREATE TABLE release (license TEXT PRIMARY KEY, sealed BLOB NOT NULL)"),
                 SQL("CREATE TABLE link (portal_user BLOB PRIMARY KEY, sealed BLOB NOT NULL)"),
             ]
-        )
+        ),
+        Migration(
+            version: 2,
+            name: "keys of saved items",
+            statements: [
+                // `name` is `installation`, `journal` or `item ID`
+                SQL("CREATE TABLE saved_secret (name TEXT PRIMARY KEY, sealed BLOB NOT NULL)"),
+                // `secret` is the sealed key; null if `license` has it
+                SQL(
+                    """
+                    CREATE TABLE saved_key (item TEXT NOT NULL, name BLOB NOT NULL, sealed BLOB NOT NULL, secret BLOB, license TEXT,
+                    PRIMARY KEY (item, name))
+                    """
+                ),
+                SQL("CREATE INDEX saved_key_license ON saved_key (license) WHERE license IS NOT NULL"),
+                // licenses that are removed once the vault is open
+                SQL("CREATE TABLE license_removal (license TEXT PRIMARY KEY, gives_back BIGINT NOT NULL)"),
+            ]
+        ),
     ]
 
     enum Statement {
@@ -72,6 +90,8 @@ extension LicenseStore {
         static let removeFormer = SQL("DELETE FROM former_license WHERE id = $1")
         static let forget = SQL("DELETE FROM former_license WHERE until <= $1")
         static let count = SQL("SELECT COUNT(*) FROM license")
+        /// Rows that time may end.
+        static let timed = SQL("SELECT (SELECT COUNT(*) FROM license) + (SELECT COUNT(*) FROM saved_key)")
 
         static let putLink = SQL(
             "INSERT INTO link (portal_user, sealed) VALUES ($1, $2) ON CONFLICT (portal_user) DO UPDATE SET sealed = excluded.sealed"
@@ -82,5 +102,41 @@ extension LicenseStore {
         static let addRelease = SQL("INSERT INTO release (license, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         static let releases = SQL("SELECT license, sealed FROM release ORDER BY license LIMIT $1")
         static let removeRelease = SQL("DELETE FROM release WHERE license = $1")
+
+        static let secret = SQL("SELECT sealed FROM saved_secret WHERE name = $1")
+        static let addSecret = SQL("INSERT INTO saved_secret (name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+        static let removeSecret = SQL("DELETE FROM saved_secret WHERE name = $1")
+        static let savedKeys = SQL("SELECT name, sealed, secret, license FROM saved_key WHERE item = $1 LIMIT $2")
+        static let putSavedKey = SQL(
+            """
+            INSERT INTO saved_key (item, name, sealed, secret, license) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (item, name) DO UPDATE SET sealed = excluded.sealed, secret = excluded.secret, license = excluded.license
+            """
+        )
+        static let removeSavedKey = SQL("DELETE FROM saved_key WHERE item = $1 AND name = $2")
+        static let removeSavedKeys = SQL("DELETE FROM saved_key WHERE item = $1")
+        static let savedKeyCount = SQL("SELECT COUNT(*) FROM saved_key WHERE item = $1")
+        /// The licenses of an item that no other item has.
+        static let ownLicenses = SQL(
+            """
+            SELECT DISTINCT license FROM saved_key WHERE item = $1 AND license IS NOT NULL
+            AND license NOT IN (SELECT license FROM saved_key WHERE item <> $1 AND license IS NOT NULL)
+            """
+        )
+        static let savedItems = SQL(
+            """
+            SELECT item FROM (SELECT item FROM saved_key UNION SELECT substr(name, 6) FROM saved_secret WHERE name LIKE 'item %')
+            WHERE item > $1 ORDER BY item LIMIT $2
+            """
+        )
+        static let itemsOfLicense = SQL("SELECT DISTINCT item FROM saved_key WHERE license = $1 ORDER BY item LIMIT $2")
+        static let addRemoval = SQL(
+            """
+            INSERT INTO license_removal (license, gives_back) VALUES ($1, $2)
+            ON CONFLICT (license) DO UPDATE SET gives_back = max(license_removal.gives_back, excluded.gives_back)
+            """
+        )
+        static let removals = SQL("SELECT license, gives_back FROM license_removal ORDER BY license LIMIT $1")
+        static let removeRemoval = SQL("DELETE FROM license_removal WHERE license = $1")
     }
 }

@@ -29,7 +29,7 @@ public final class LicenseStore: Sendable {
         self.folder = folder
     }
 
-    private static func path(in folder: String) -> String { "\(folder)/player.sqlite" }
+    static func path(in folder: String) -> String { "\(folder)/player.sqlite" }
 
     /// Whether a folder has a store.
     static func exists(in folder: String) -> Bool { unsafe access(path(in: folder), F_OK) == 0 }
@@ -304,7 +304,7 @@ public final class LicenseStore: Sendable {
     }
 
     /// Removes a row and remembers its state.
-    private static func remove(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> LicenseRow? {
+    static func remove(_ id: String, _ seal: RowSeal, _ transaction: any Transaction) throws -> LicenseRow? {
         guard let known = try transaction.row(Statement.license, [.text(id)]) else { return nil }
         // a damaged row can be removed, to make room for the license again, whose counts are lost
         let row = try? LicenseRow(known, seal)
@@ -418,12 +418,12 @@ extension LicenseStore {
 extension LicenseStore {
     private static let clockPlace = "store clock"
 
-    /// Writes an initial clock if there is none. A store with licenses but without a clock was tampered with.
+    /// Writes an initial clock if there is none. A store with licenses or saved keys but without a clock was tampered with.
     private func makeClock() async throws(PlayerError) {
         let sealed = try seal.seal(TrustedClock().json, at: Self.clockPlace)
         try await write { transaction in
             guard try transaction.row(Statement.value, ["clock"]) == nil else { return }
-            guard try transaction.row(Statement.count)?.integer(0) == 0 else { throw RowSeal.damaged }
+            guard try transaction.row(Statement.timed)?.integer(0) == 0 else { throw RowSeal.damaged }
             try transaction.run(Statement.addValue, ["clock", .blob(sealed)])
         }
     }
@@ -474,11 +474,11 @@ extension LicenseStore {
         }
     }
 
-    private static func mapped<Value>(_ folder: String, _ body: () throws -> Value) throws(PlayerError) -> Value {
+    static func mapped<Value>(_ folder: String, _ body: () throws -> Value) throws(PlayerError) -> Value {
         do { return try body() } catch { throw failure(error, folder) }
     }
 
-    private static func mapped<Value>(
+    static func mapped<Value>(
         _ folder: String,
         _ body: () async throws -> Value
     ) async throws(PlayerError) -> Value {

@@ -33,31 +33,52 @@ package struct RowSeal: Sendable {
     /// - Returns: nonce, ciphertext and tag.
     /// - Throws: `player.store`.
     package func seal(_ json: JSON, at place: String) throws(PlayerError) -> [UInt8] {
-        let nonce = Random.bytes(AESGCM.nonceByteCount)
         let plaintext = json.write()
-        do throws(CryptoError) {
-            return nonce + (try AESGCM.seal(plaintext.rawSpan, key: key, nonce: nonce, associated: Array(place.utf8)))
-        } catch {
-            throw PlayerError(.store, "the license store cannot encrypt: \(error.message)")
-        }
+        return try seal(plaintext.rawSpan, at: place)
     }
 
     /// Decrypts a row.
     ///
     /// - Throws: `player.store-damaged` for an altered row, and for one of another place or another store.
     package func open(_ bytes: [UInt8], at place: String) throws(PlayerError) -> JSON {
-        let nonce = Array(bytes.prefix(AESGCM.nonceByteCount))
-        guard nonce.count == AESGCM.nonceByteCount else { throw Self.damaged }
-        let secret: Secret
-        do throws(CryptoError) {
-            let sealed = bytes.rawSpan.extracting(AESGCM.nonceByteCount..<bytes.count)
-            secret = try AESGCM.open(sealed, key: key, nonce: nonce, associated: Array(place.utf8))
-        } catch {
-            throw Self.damaged
-        }
+        let secret = try openSecret(bytes, at: place)
         let json = secret.withBytes { try? JSON.parse($0, limits: JSONLimits(depth: 8, byteCount: Self.rowLimit)) }
         guard let json else { throw Self.damaged }
         return json
+    }
+
+    /// Encrypts a secret.
+    ///
+    /// - Parameters:
+    ///   - secret: the bytes.
+    ///   - place: table and key of the row.
+    /// - Returns: nonce, ciphertext and tag.
+    /// - Throws: `player.store`.
+    func seal(_ secret: Secret, at place: String) throws(PlayerError) -> [UInt8] {
+        try secret.withBytes { (bytes) throws(PlayerError) in try seal(bytes, at: place) }
+    }
+
+    private func seal(_ plaintext: RawSpan, at place: String) throws(PlayerError) -> [UInt8] {
+        let nonce = Random.bytes(AESGCM.nonceByteCount)
+        do throws(CryptoError) {
+            return nonce + (try AESGCM.seal(plaintext, key: key, nonce: nonce, associated: Array(place.utf8)))
+        } catch {
+            throw PlayerError(.store, "the license store cannot encrypt: \(error.message)")
+        }
+    }
+
+    /// Decrypts a secret.
+    ///
+    /// - Throws: `player.store-damaged` for an altered row, and for one of another place or another store.
+    func openSecret(_ bytes: [UInt8], at place: String) throws(PlayerError) -> Secret {
+        let nonce = Array(bytes.prefix(AESGCM.nonceByteCount))
+        guard nonce.count == AESGCM.nonceByteCount else { throw Self.damaged }
+        do throws(CryptoError) {
+            let sealed = bytes.rawSpan.extracting(AESGCM.nonceByteCount..<bytes.count)
+            return try AESGCM.open(sealed, key: key, nonce: nonce, associated: Array(place.utf8))
+        } catch {
+            throw Self.damaged
+        }
     }
 
     static let damaged = PlayerError(.storeDamaged, "a row of the license store was altered, or belongs to another store")

@@ -4,8 +4,9 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelDASH
 import CarrelMP4
-import CarrelMedia
+package import CarrelMedia
 import CarrelMediaSource
+import CarrelSavedMedia
 
 extension DASHPresentation {
     /// Chooses the tracks by what the license allows, before they are chosen by the manifest alone.
@@ -16,7 +17,9 @@ extension DASHPresentation {
         while true {
             var wishes = settings.wishes
             wishes.withheld = survey.withheld
-            let tracks = try await settings.threads.compute { [wishes] in try DASHTracks(manifest, wishes) }
+            let tracks = try await settings.threads.compute { [wishes, origin] in
+                try DASHTracks(manifest, wishes, saved: origin.package?.source.tracks)
+            }
             for (offered, track) in zip(tracks.plan.video, tracks.video) + zip(tracks.plan.audio, tracks.audio)
             where !survey.knows(offered) {
                 await survey.add(offered, keys: await keyNames(of: track, in: manifest))
@@ -45,7 +48,7 @@ private func + <A: Sequence, B: Sequence>(a: A, b: B) -> [A.Element] where A.Ele
 
 extension [UInt8] {
     /// The keys that the tracks of an initialization segment name, each by its names; none if it is damaged or names none.
-    var initializationKeys: [[ContentKeyName]] {
+    package var initializationKeys: [[ContentKeyName]] {
         guard let file = try? MP4File(BytesReader(self)) else { return [] }
         var keys: [[ContentKeyName]] = []
         for track in file.tracks {
