@@ -84,7 +84,7 @@ extension ErrorCode where Failure == ContentKeyError {
     public static var network: Self { Self("keys.network") }
     /// The service's certificate is missing, or the service's root did not issue it.
     public static var certificate: Self { Self("keys.certificate") }
-    /// The response of a key server is no key.
+    /// The response of a key server is not a key.
     public static var response: Self { Self("keys.response") }
     /// The address of a key may not be requested.
     public static var address: Self { Self("keys.address") }

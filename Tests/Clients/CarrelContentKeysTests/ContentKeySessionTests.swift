@@ -13,9 +13,10 @@ import CarrelTokens
 import Testing
 
 struct `A content-key session` {
-    /// What is written for every key that the license of an earlier key has.
+    /// The traces of a key that the license of an earlier key has.
     private static let known = [
-        "content is encrypted, initiating key request", "key request info", "online key flow", "creating response from persistable key",
+        "content is encrypted, initiating key request", "key request info", "online key flow",
+        "creating response from persistable key",
         "providing response",
     ]
 
@@ -39,7 +40,12 @@ struct `A content-key session` {
         )
         #expect(log.text.contains("status=200"))
         let all = try await events.events(until: "all film")
-        #expect(all == ["provided online 0", "available 0", "provided online 1", "available 1", "provided online 2", "available 2", "all film"])
+        #expect(
+            all == [
+                "provided online 0", "available 0", "provided online 1", "available 1", "provided online 2", "available 2",
+                "all film",
+            ]
+        )
         // nothing is stored, and the slot of the stream is given back
         #expect(try await engine.licenses().count() == 0)
         await session.end()
@@ -171,7 +177,9 @@ struct `A content-key session` {
         #expect(error?.code == .rejected)
         let server = KeyServer { _ in .init(body: foreign) }
         let session = film.session(engine, token: try film.message()) { $0.certificateURL = server.url("/fps.cer") }
-        let failure = await #expect(throws: ContentKeyError.self) { try await session.persist(FilmWorld.identifiers, item: "film") }
+        let failure = await #expect(throws: ContentKeyError.self) {
+            try await session.persist(FilmWorld.identifiers, item: "film")
+        }
         #expect(failure?.code == .certificate)
     }
 
