@@ -140,7 +140,7 @@ let cTargets: [Target] = [
     system("CPKCS11", pkgConfig: "p11-kit-1", apt: "libp11-kit-dev"),
     system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-    .systemLibrary(name: "CDBus", path: "Sources/C/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
+    system("CDBus", pkgConfig: "dbus-1", apt: "libdbus-1-dev"),
     .systemLibrary(name: "CSecret", path: "Sources/C/CSecret", providers: [.apt(["libsecret-1-dev"])]),
     system("CTSS2", pkgConfig: "tss2-esys", apt: "libtss2-dev"),
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
