@@ -399,27 +399,27 @@ let clientsTargets: [Target] = [
         "Clients/CarrelContentKeys",
         carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")
     ),
-    library("Clients/CarrelSavedMedia", bytes: true, carrel("Bytes Crypto Files JSON Threads XML")),
+    library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
         "Clients/CarrelPresentation",
         bytes: true,
-        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader TS Threads TimedText")
+        carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights Threads Tokens")
+        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        carrel(
+        ["CLinux"] + carrel(
             "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
-    library("Clients/CarrelDownloadConditions", ["CDBus"] + carrel("Bytes Downloads Threads")),
+    library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
     library(
         "Clients/CarrelWebReader",
         bytes: true,
@@ -750,6 +750,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("TokenFuzz", carrel("Bytes Crypto Rights Tokens")),
         fuzz("StoredRecordFuzz", carrel("Bytes Crypto JSON Player Store")),
         fuzz("SliceFuzz", carrel("Bytes Video")),
+        fuzz("StreamListFuzz", ["CarrelContentKeys"]),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),

@@ -36,6 +36,8 @@ int clinux_rename_new(const char *old, const char *fresh) {
     return renameat2(AT_FDCWD, old, AT_FDCWD, fresh, RENAME_NOREPLACE);
 }
 
+int clinux_sync_file_system(int descriptor) { return syncfs(descriptor); }
+
 int clinux_sealable_file(void) {
     return memfd_create("carrel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }

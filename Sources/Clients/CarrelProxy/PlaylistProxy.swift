@@ -140,7 +140,6 @@ public final class PlaylistProxy: Sendable {
         rights: (any RightsSource)? = nil,
         clock: any WallClock = SystemClock()
     ) throws(ProxyError) -> Session {
-        guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy does not listen") }
         try parameters.check()
         var permissions = MediaOrigin.Permissions()
         permissions.plainHTTP = parameters.allowsPlainHTTP ?? options.allowsPlainHTTP
@@ -161,26 +160,67 @@ public final class PlaylistProxy: Sendable {
             } else {
                 SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
             }
-        let settings = SessionSettings(
+        return try start(
+            SessionSource(name: source, origin: place, type: type, rights: redeemed),
+            settings(parameters, sessionKeys, clock, subtitles: subtitles, hasRights: redeemed != nil)
+        )
+    }
+
+    /// Starts a session for a saved source and returns its address. No request leaves this machine: keys come from `keys` alone.
+    ///
+    /// A file that is absent or damaged is an error of the request that needs it.
+    /// - Parameters:
+    ///   - saved: the saved source.
+    ///   - parameters: the caller's preferences: languages, tracks, codecs. Addresses and facts of the source are those of the package.
+    ///   - keys: the key source.
+    ///   - clock: the clock by which keys expire.
+    /// - Returns: the session with its address.
+    /// - Throws: `proxy.usage`; `proxy.busy` if there are too many sessions.
+    public func makeURL(
+        _ saved: SavedMedia,
+        _ parameters: MediaSourceParameters = MediaSourceParameters(),
+        keys: some ContentKeySource = GivenKeys(),
+        clock: any WallClock = SystemClock()
+    ) throws(ProxyError) -> Session {
+        try parameters.check()
+        var permissions = MediaOrigin.Permissions()
+        permissions.clock = options.limits.clock
+        let origin = MediaOrigin(saved.package, permissions)
+        let sessionKeys = SessionKeys(keys, gate, options.licenseWait, policy: options.policy)
+        return try start(
+            SessionSource(name: saved.id, origin: origin, type: saved.type, rights: nil),
+            settings(parameters.applied(to: saved), sessionKeys, clock, subtitles: origin, hasRights: false)
+        )
+    }
+
+    private func settings(
+        _ parameters: MediaSourceParameters,
+        _ keys: SessionKeys,
+        _ clock: any WallClock,
+        subtitles: MediaOrigin,
+        hasRights: Bool
+    ) -> SessionSettings {
+        SessionSettings(
             parameters: parameters,
             form: SegmentForm(options.output),
             allowsFragments: options.allowsFragments,
             policy: options.policy,
             rules: options.rules,
             demuxesAudio: options.demuxesAudio,
-            keys: sessionKeys,
+            keys: keys,
             clock: clock,
             threads: SessionThreads(share.threads),
             subtitles: subtitles,
-            hasRights: redeemed != nil,
-            licenses: sessionKeys.tokenReceiver,
-            mayHaveLicense: redeemed != nil || sessionKeys.isCounted
+            hasRights: hasRights,
+            licenses: keys.tokenReceiver,
+            mayHaveLicense: hasRights || keys.isCounted
         )
-        let content = SessionContent(
-            SessionSource(name: source, origin: place, type: type, rights: redeemed),
-            settings,
-            share
-        )
+    }
+
+    /// Starts a session.
+    private func start(_ source: SessionSource, _ settings: SessionSettings) throws(ProxyError) -> Session {
+        guard let origin = state.withLock({ $0.origin }) else { throw ProxyError(.usage, "the proxy does not listen") }
+        let content = SessionContent(source, settings, share)
         let session = ProxySession(content)
         let ended = try state.withLock { state throws(ProxyError) -> [ProxySession] in
             let ended = options.isSingleSession ? Array(state.sessions.values) : []

@@ -15,12 +15,13 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Adds an audiobook to the catalog."),
     ]
     static let suggestions = [
-        "inspect": "carrel media inspect", "play": "carrel proxy", "stream": "carrel proxy", "print": "carrel hls print",
+        "inspect": "carrel media inspect", "stream": "carrel proxy", "save": "carrel download add", "print": "carrel hls print",
         "decode": "carrel decrypt", "encrypt": "carrel package", "redeem": "carrel token redeem",
     ]
     static let headings: KeyValuePairs<String, [any Command.Type]> = [
         "Read and play": [
-            OpenCommand.self, ReadCommand.self, ProxyCommand.self, CatCommand.self, ManifestCommand.self, LCPCommand.self,
+            OpenCommand.self, ReadCommand.self, PlayCommand.self, DownloadCommand.self, ProxyCommand.self, CatCommand.self,
+            ManifestCommand.self, LCPCommand.self,
         ],
         "Media": [DecryptCommand.self, PackageCommand.self, MediaCommand.self, HLSCommand.self, DASHCommand.self],
         "Catalog and orders": [

@@ -64,6 +64,36 @@ package enum AESGCM {
         return plaintext
     }
 
+    /// Decrypts the result of `seal` into an array, for content that is no secret of this process.
+    ///
+    /// - Parameters:
+    ///   - sealed: the ciphertext, followed by the tag.
+    ///   - key: 32 bytes.
+    ///   - nonce: the 12 bytes used for sealing.
+    ///   - associated: the bytes used for sealing.
+    /// - Returns: the content.
+    /// - Throws: `crypto.integrity` for another key, nonce or associated bytes, and for altered bytes; `crypto.length`.
+    package static func openBytes(
+        _ sealed: RawSpan,
+        key: Secret,
+        nonce: [UInt8],
+        associated: [UInt8] = []
+    ) throws(CryptoError) -> [UInt8] {
+        guard sealed.byteCount >= tagByteCount else { throw CryptoError(.length, "sealed bytes have a tag of 16 bytes") }
+        var context = try context(key, nonce, encrypt: false)
+        let count = sealed.byteCount - tagByteCount
+        var isRight = false
+        let plaintext = unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
+            guard let start = buffer.baseAddress, context.associate(associated),
+                unsafe context.transform(sealed.extracting(first: count), into: start) == count
+            else { return }
+            isRight = context.hasTag(sealed.extracting(last: tagByteCount))
+            filled = isRight ? count : 0
+        }
+        guard isRight else { throw CryptoError(.integrity, "the bytes are not what was sealed under this key") }
+        return plaintext
+    }
+
     private static func context(_ key: Secret, _ nonce: [UInt8], encrypt: Bool) throws(CryptoError) -> CipherContext {
         guard key.count == keyByteCount else { throw CryptoError(.keyLength, "a key of AES-256-GCM has 32 bytes") }
         guard nonce.count == nonceByteCount else { throw CryptoError(.ivLength, "a nonce of AES-256-GCM has 12 bytes") }

@@ -87,6 +87,12 @@ package final class RegularFile: Sendable {
         return Int64(status.st_size)
     }
 
+    /// Whether neither the size nor the time of the last change differs from when the file was opened.
+    package var isUnchanged: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && Version(status) == version
+    }
+
     /// Whether a path leads to this file, changed or not.
     package func isSame(as path: String) -> Bool {
         var status = stat()

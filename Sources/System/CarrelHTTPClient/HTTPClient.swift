@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelHTTP
 import CarrelThreads
 
 /// An HTTP client: HTTP/1.1, HTTP/2 on encrypted connections, connections kept, certificates always checked, all on one thread.
@@ -71,23 +72,30 @@ public final class HTTPClient: Sendable {
     /// cheapest way.
     ///
     /// With an offset the download continues there: the request has a range from the offset, and a response with other bytes
-    /// (`client.range`) writes nothing. Send `If-Range` if the file may have changed. The body of an unsuccessful response, its
-    /// first 64 KiB, is in the response and not in the file.
+    /// (`client.range`) writes nothing. With a validator too, a resource that changed is written from the beginning (status 200).
+    /// The body of an unsuccessful response, its first 64 KiB, is in the response and not in the file.
     /// - Parameters:
     ///   - request: the request.
     ///   - descriptor: open for writing; borrowed until the call returns.
     ///   - offset: the file position of the first byte.
+    ///   - validator: the strong `ETag`, or the `Last-Modified` date, of the response that the file's bytes are from, sent as `If-Range`
+    ///     (RFC 9110 §13.1.5); nil if the resource cannot have changed.
     /// - Returns: the response; `bytesReceived` is the number of bytes written.
     /// - Throws: `client.write` if the file cannot be written; bytes that arrived before an error are in the file.
     public func download(
         _ request: ClientRequest,
         to descriptor: Int32,
-        resumingAt offset: Int64 = 0
+        resumingAt offset: Int64 = 0,
+        ifUnchanged validator: String? = nil
     ) async throws(HTTPClientError) -> ClientResponse {
         var request = request
-        if offset > 0 { request.range = .from(offset) }
+        if offset > 0 {
+            request.range = .from(offset)
+            if let validator { request.headers["If-Range"] = validator }
+        }
         return try await follow(request) { request throws(HTTPClientError) in
-            let response = try await start(request, .file(descriptor, offset: offset)).end()
+            let sink = Transfer.Sink.file(descriptor, Transfer.Continuation(offset: offset, validator: validator))
+            let response = try await start(request, sink).end()
             return (response, response)
         }
     }

@@ -22,6 +22,9 @@ int clinux_unnamed_file(const char *_Nonnull folder);
 /// it.
 int clinux_rename_new(const char *_Nonnull old, const char *_Nonnull fresh);
 
+/// Writes all files of the file system of a descriptor to the disk. Returns 0, or -1 with errno.
+int clinux_sync_file_system(int descriptor);
+
 /// Makes a file in memory that can be sealed.
 int clinux_sealable_file(void);
 

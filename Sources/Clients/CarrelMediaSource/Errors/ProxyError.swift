@@ -4,6 +4,7 @@ public import CarrelBytes
 package import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelSavedMedia
 import CarrelThreads
 
 /// The reason why the proxy cannot serve something: a stable code, a message for users, and a recommendation.
@@ -17,6 +18,8 @@ public struct ProxyError: CodedError {
     public let message: String
     /// Whether the same request may succeed a moment later.
     package var isTransient = false
+    /// The status of the origin's response, if it has not the resource.
+    package var originStatus: Int?
     /// The next step, if it is not determined by the code.
     private let ownRecommendation: String?
     /// The origin's `Retry-After` delay, after too many requests.
@@ -59,6 +62,10 @@ public struct ProxyError: CodedError {
         .missing: (.notFound, "Play from another place; the provider has no such segment."),
         .windowPassed: (.notFound, "Return to the live edge."),
         .ended: (.gone, "Make a new address for the source."),
+        .live: (.unsupportedMediaType, "Play it online; only sources that have ended can be saved."),
+        .savedMissing: (.notFound, "Wait until the download is complete; if it is, save the title again."),
+        .savedDamaged: (.badGateway, "Delete the download and save the title again."),
+        .savedSealed: (.forbidden, "Play it with the player that saved it, or save the title again."),
         .busy: (.serviceUnavailable, "Wait for other requests, or end other sessions, then play it again."),
     ]
 }
@@ -100,6 +107,14 @@ extension ErrorCode where Failure == ProxyError {
     public static var windowPassed: Self { Self("proxy.window-passed") }
     /// The session has ended.
     public static var ended: Self { Self("proxy.ended") }
+    /// The source is live, and cannot be saved.
+    public static var live: Self { Self("proxy.live") }
+    /// A saved package does not have a segment, or not yet.
+    public static var savedMissing: Self { Self("proxy.saved-missing") }
+    /// A file of a saved package was altered, cut or swapped.
+    public static var savedDamaged: Self { Self("proxy.saved-damaged") }
+    /// The key of a saved package is absent.
+    public static var savedSealed: Self { Self("proxy.saved-sealed") }
     /// There are too many sessions, or too many requests of one.
     public static var busy: Self { Self("proxy.busy") }
 }
@@ -113,6 +128,7 @@ extension ProxyError {
     package init(_ error: any Error, in name: String) {
         switch error {
         case let error as ProxyError: self = error
+        case let error as SavedMediaError: self.init(Self.code(of: error), "\(name): \(error.message)")
         case let error as MediaError:
             let advice = error.code == .wrongKey ? "Check the key; if it is right, the media are damaged." : nil
             self.init(Self.code(of: error), "\(name): \(error.message)", recommendation: advice)
@@ -124,6 +140,15 @@ extension ProxyError {
         case let error as QueueFull: self.init(.busy, "\(name): \(error.description)")
         case let error as ThreadRefused: self.init(.busy, "\(name): \(error.description)")
         default: self.init(.unavailable, "\(name): \(error)")
+        }
+    }
+
+    private static func code(of error: SavedMediaError) -> Code {
+        switch error.code {
+        case .missing: .savedMissing
+        case .damaged, .format: .savedDamaged
+        case .sealed: .savedSealed
+        default: .unavailable
         }
     }
 

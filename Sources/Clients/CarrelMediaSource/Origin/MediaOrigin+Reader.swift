@@ -10,6 +10,7 @@ extension MediaOrigin {
     /// - Throws: ``ProxyError``.
     package func reader() async throws(ProxyError) -> any ByteReader & Sendable {
         do {
+            if let package { return SavedReader(package, address, length: try await Self.length(of: address, in: package)) }
             guard isRemote else { return try await OriginStream.threads.run { [source] in try LocalFile(source) } }
             return try await RemoteFile(source, client: OriginHTTPClient(self))
         } catch {

@@ -6,10 +6,12 @@ package import CarrelHTTPClient
 import CarrelMP4
 package import CarrelMedia
 import CarrelRights
+package import CarrelSavedMedia
 import CarrelThreads
 import Glibc
 
-/// The places that the bytes of a session may come from: HTTP servers, or files below one folder. Neither leads to the other.
+/// The places that the bytes of a session may come from: HTTP servers, files below one folder, or a saved package. None leads to
+/// another.
 package struct MediaOrigin: Sendable {
     /// The permissions of a source.
     package struct Permissions: Sendable {
@@ -25,21 +27,24 @@ package struct MediaOrigin: Sendable {
         package init() {}
     }
 
-    private enum Place: Sendable {
+    enum Place: Sendable {
         /// The addresses that the caller named.
-        case servers(named: [String], NamedOrigins)
+        case servers(named: [String], NamedOrigins, HTTPClient)
         /// A real path that ends with a slash.
         case folder(String)
+        /// The addresses are those of the source when it was saved.
+        case package(SavedPackage)
     }
 
     /// The address or the path of the source.
     package let source: String
     /// The source as references are resolved against it: an address, or a path with its special characters escaped.
     package let address: String
-    private let place: Place
-    private let client: HTTPClient
+    let place: Place
     private let fields: HTTPFields
     private let permissions: Permissions
+    /// Gets every document that is loaded, while a download is planned.
+    private var recorder: DocumentRecorder?
 
     /// - Parameters:
     ///   - source: an address, or the path of a file.
@@ -55,13 +60,12 @@ package struct MediaOrigin: Sendable {
         fields: HTTPFields,
         _ permissions: Permissions
     ) throws(ProxyError) {
-        self.client = client
         self.fields = fields
         self.permissions = permissions
         if Self.isURL(source) {
             self.source = source
             address = source
-            place = .servers(named: [source] + others, NamedOrigins(of: [source] + others))
+            place = .servers(named: [source] + others, NamedOrigins(of: [source] + others), client)
             try check(source)
         } else {
             var path = source
@@ -98,6 +102,29 @@ package struct MediaOrigin: Sendable {
         }
     }
 
+    /// Creates the origin of a saved package, which never sends a request.
+    ///
+    /// - Parameters:
+    ///   - package: has the source.
+    ///   - permissions: the clock; a package needs no other permission.
+    package init(_ package: SavedPackage, _ permissions: Permissions = Permissions()) {
+        source = package.id
+        address = package.source.address
+        place = .package(package)
+        fields = [:]
+        self.permissions = permissions
+    }
+
+    /// The same origin, which also records the documents that it loads.
+    package func recorded(by recorder: DocumentRecorder) -> MediaOrigin {
+        var origin = self
+        origin.recorder = recorder
+        return origin
+    }
+
+    /// The package; nil for servers and folders.
+    package var package: SavedPackage? { if case .package(let package) = place { package } else { nil } }
+
     /// The clock of the proxy.
     package var clock: MonotonicClock { permissions.clock }
 
@@ -111,7 +138,8 @@ package struct MediaOrigin: Sendable {
 
     /// A reference in a document of this origin, resolved.
     package func resolve(_ reference: String, against base: String? = nil) -> String {
-        if case .folder = place, LocalReference.isAbsolute(reference) { return reference }
+        // a package has the addresses of servers, or the paths of a folder
+        if !Self.isURL(address), LocalReference.isAbsolute(reference) { return reference }
         return URIReference.resolve(reference, against: base ?? address)
     }
 
@@ -145,7 +173,7 @@ package struct MediaOrigin: Sendable {
 
     /// Whether two addresses have the same scheme, host and port; files of one folder have.
     package func isSameOrigin(_ address: String, _ other: String) -> Bool {
-        isRemote ? isNamed(address, [other]) : !Self.isURL(address)
+        Self.isURL(self.address) ? isNamed(address, [other]) : !Self.isURL(address)
     }
 
     private func isNamed(_ url: String, _ named: [String]) -> Bool {
@@ -157,7 +185,7 @@ package struct MediaOrigin: Sendable {
         }
     }
 
-    private func request(
+    func request(
         _ url: String,
         _ range: Range<Int64>?,
         _ named: [String],
@@ -184,7 +212,7 @@ package struct MediaOrigin: Sendable {
     }
 
     /// The longest time of media, which players take in real time.
-    private static let mediaTime = Duration.seconds(86_400)
+    static let mediaTime = Duration.seconds(86_400)
 
     /// Opens a resource, with back-pressure for the server.
     ///
@@ -200,7 +228,7 @@ package struct MediaOrigin: Sendable {
         isWhole: Bool = false
     ) async throws(ProxyError) -> OriginStream {
         switch place {
-        case .servers(let named, let origins):
+        case .servers(let named, let origins, let client):
             let time = isWhole ? permissions.loadTime : Self.mediaTime
             let request = try request(reference, range, named, origins, within: time)
             let stream: ClientStream
@@ -216,16 +244,7 @@ package struct MediaOrigin: Sendable {
             case .ok:
                 stream.cancel()
                 throw ProxyError(.noRanges, "\(Self.shown(reference)): the server does not serve byte ranges")
-            case .notFound, .gone: throw ProxyError(.missing, "\(Self.shown(reference)) does not exist")
-            default:
-                let status = stream.response.status.rawValue
-                var error = ProxyError(.unavailable, "\(Self.shown(reference)): the server returned status \(status)")
-                error.isTransient = status >= 500 || status == 429
-                if status == 503 || status == 429 {
-                    let seconds = stream.response.headers["Retry-After"].flatMap { UInt32($0) } ?? 0
-                    error.pause = .seconds(Int64(seconds))
-                }
-                throw error
+            default: throw Self.failure(stream.response, of: reference)
             }
             return OriginStream(stream, name: Self.shown(reference))
         case .folder(let folder):
@@ -244,6 +263,7 @@ package struct MediaOrigin: Sendable {
                 throw ProxyError(.wrongLength, "\(name) has \(file.length) bytes, and more are named")
             }
             return OriginStream(file, range ?? whole, name: name)
+        case .package(let package): return try await Self.open(reference, range, in: package)
         }
     }
 
@@ -262,7 +282,7 @@ package struct MediaOrigin: Sendable {
         fields: [MediaHTTPField],
         limit: Int
     ) async throws(ProxyError) -> MediaHTTPResponse {
-        guard case .servers(let named, let origins) = place else {
+        guard case .servers(let named, let origins, let client) = place else {
             throw ProxyError(.address, "'\(Self.shown(url))' is on a server")
         }
         var request = try request(url, nil, named, origins, within: permissions.loadTime)
@@ -282,8 +302,22 @@ package struct MediaOrigin: Sendable {
         }
     }
 
+    /// The error of a response without the resource.
+    static func failure(_ response: ClientResponse, of reference: String) -> ProxyError {
+        let status = response.status.rawValue
+        var error = ProxyError(.unavailable, "\(shown(reference)): the server returned status \(status)")
+        if [404, 410].contains(status) { error = ProxyError(.missing, "\(shown(reference)) does not exist") }
+        error.originStatus = status
+        error.isTransient = status >= 500 || status == 429
+        if status == 503 || status == 429 {
+            let seconds = response.headers["Retry-After"].flatMap { UInt32($0) } ?? 0
+            error.pause = .seconds(Int64(seconds))
+        }
+        return error
+    }
+
     /// Whether a response has the requested range.
-    private static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
+    static func isRange(_ range: Range<Int64>?, of response: ClientResponse) -> Bool {
         guard let range, let field = response.headers["Content-Range"] else { return false }
         return ContentRange.range(field) == range
     }
@@ -292,6 +326,7 @@ package struct MediaOrigin: Sendable {
     ///
     /// - Throws: `proxy.no-ranges` when the server has no byte ranges; `proxy.unavailable`.
     package func length() async throws(ProxyError) -> Int64 {
+        if let package { return try await Self.length(of: address, in: package) }
         guard isRemote else {
             let stream = try await open(address)
             return stream.length ?? 0
@@ -316,7 +351,9 @@ package struct MediaOrigin: Sendable {
         bytes: [UInt8], url: String
     ) {
         let stream = try await open(reference, range: range, isWhole: true)
-        return (try await stream.rest(limit: limit), stream.url ?? reference)
+        let (bytes, url) = (try await stream.rest(limit: limit), stream.url ?? reference)
+        try recorder?.add(SavedDocument(address: reference, range: range, finalAddress: url, bytes: bytes))
+        return (bytes, url)
     }
 
     /// The real path of a file below the folder.

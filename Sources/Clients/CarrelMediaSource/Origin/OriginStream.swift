@@ -5,6 +5,7 @@ import CarrelHTTP
 package import CarrelHTTPClient
 import CarrelMP4
 package import CarrelMedia
+import CarrelSavedMedia
 import CarrelThreads
 
 /// The bytes of a resource, piece by piece. What is not taken makes the origin wait.
@@ -12,6 +13,9 @@ package final class OriginStream: Sendable {
     private enum Source: Sendable {
         case remote(ClientStream)
         case local(LocalFile)
+        case saved(SavedBytes)
+        /// A document of a package, until it is taken, with its address after redirects.
+        case document(Locked<[UInt8]?>, url: String)
     }
 
     /// Reads local files of all sessions: pieces, which take as long as the disk does.
@@ -42,8 +46,28 @@ package final class OriginStream: Sendable {
         length = Int64(range.count)
     }
 
-    /// The address after redirects; nil for a local file.
-    package var url: String? { if case .remote(let stream) = source { stream.response.url } else { nil } }
+    init(_ bytes: SavedBytes, name: String) {
+        source = .saved(bytes)
+        unread = Locked(0..<0)
+        self.name = name
+        length = bytes.length
+    }
+
+    init(_ document: SavedDocument, name: String) {
+        source = .document(Locked(document.bytes), url: document.finalAddress)
+        unread = Locked(0..<0)
+        self.name = name
+        length = Int64(document.bytes.count)
+    }
+
+    /// The address after redirects; nil for a local file, and for saved media.
+    package var url: String? {
+        switch source {
+        case .remote(let stream): stream.response.url
+        case .document(_, let url): url
+        case .local, .saved: nil
+        }
+    }
 
     /// The time at which the server made the response (RFC 9110 §6.6.1), in whole seconds.
     package var date: Instant? {
@@ -101,6 +125,11 @@ package final class OriginStream: Sendable {
             do { return try await Self.threads.run { try file.readAll(range) } } catch {
                 throw ProxyError(error, in: name)
             }
+        case .saved(let bytes):
+            do { return try await Self.threads.run { try bytes.next() } } catch { throw ProxyError(error, in: name) }
+        case .document(let document, _):
+            let bytes = document.withLock { $0.take() }
+            return bytes?.isEmpty == true ? nil : bytes
         }
     }
 

@@ -6,6 +6,7 @@ import CarrelDASH
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
+import CarrelSavedMedia
 
 extension DASHPresentation {
     /// Chooses the tracks by what the license allows, before they are chosen by the manifest alone.
@@ -16,7 +17,9 @@ extension DASHPresentation {
         while true {
             var wishes = settings.wishes
             wishes.withheld = survey.withheld
-            let tracks = try await settings.threads.compute { [wishes] in try DASHTracks(manifest, wishes) }
+            let tracks = try await settings.threads.compute { [wishes, origin] in
+                try DASHTracks(manifest, wishes, saved: origin.package?.source.tracks)
+            }
             for (offered, track) in zip(tracks.plan.video, tracks.video) + zip(tracks.plan.audio, tracks.audio)
             where !survey.knows(offered) {
                 await survey.add(offered, keys: await keyNames(of: track, in: manifest))

@@ -5,6 +5,7 @@ import CarrelDASH
 import CarrelFileSegments
 import CarrelMedia
 import CarrelMediaSource
+import CarrelSavedMedia
 import CarrelThreads
 
 /// A DASH presentation as HLS: each segment is one of pictures and one of audio (ISO/IEC 23009-1).
@@ -78,7 +79,7 @@ final class DASHPresentation: Presentation {
     /// The tracks of the first period, chosen once.
     private func tracks(_ manifest: Manifest) throws -> DASHTracks {
         if let known = choice.withLock({ $0 }) { return known }
-        return try use(try DASHTracks(manifest, settings.wishes), of: manifest)
+        return try use(try DASHTracks(manifest, settings.wishes, saved: origin.package?.source.tracks), of: manifest)
     }
 
     /// Whether the tracks are chosen.

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelDASH
 import CarrelMedia
 import CarrelMediaSource
+import CarrelSavedMedia
 import CarrelTimedText
 
 /// The tracks of an MPD that a plan selected, from its first period (ISO/IEC 23009-1 leaves the choice to the client).
@@ -25,10 +26,11 @@ struct DASHTracks: Sendable {
     /// - Parameters:
     ///   - manifest: the MPD.
     ///   - wishes: the preferences of the caller and the capabilities of the player.
+    ///   - saved: the representations that a package has; nil if the source is not saved.
     /// - Throws: the errors of the plan; `proxy.address` if a part of the MPD may not be loaded; `CancellationError`.
-    init(_ manifest: Manifest, _ wishes: TrackWishes) throws {
+    init(_ manifest: Manifest, _ wishes: TrackWishes, saved: [SavedTrack]? = nil) throws {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
-        var offer = Offer()
+        var offer = Offer(saved: saved.map { Set($0) })
         try offer.add(period)
         do throws(ProxyError) { plan = try TrackPlan(offer.offered, wishes) } catch {
             guard let refused = manifest.refusedElements.first else { throw error }
@@ -105,6 +107,12 @@ private struct Offer {
     private(set) var offered: [OfferedTrack] = []
     private(set) var tracks: [Key: Manifest.Track] = [:]
     private var counts: [OfferedTrack.Kind: Int] = [:]
+    /// The representations that a package has; nil for all.
+    private let saved: Set<SavedTrack>?
+
+    init(saved: Set<SavedTrack>?) {
+        self.saved = saved
+    }
 
     /// Offers the representations of a period.
     ///
@@ -132,7 +140,8 @@ private struct Offer {
 
     private mutating func add(_ set: MPDAdaptationSet, _ group: Int, as kind: OfferedTrack.Kind, _ mains: Set<Int>? = nil) {
         var made: [OfferedTrack] = []
-        for representation in set.representations {
+        for (index, representation) in set.representations.enumerated() {
+            if let saved, !saved.contains(SavedTrack(adaptationSet: group, representation: index)) { continue }
             let place = counts[kind, default: 0]
             counts[kind] = place + 1
             tracks[Key(kind: kind, place: place)] = Manifest.Track(representation: representation, set: set)

@@ -28,20 +28,39 @@ package enum OpenedSource: Sendable {
         }
     }
 
+    /// What the first bytes of a source are.
+    enum Beginning: Sendable {
+        case playlist, manifest
+        /// Media, with the first bytes.
+        case media([UInt8])
+    }
+
+    /// Looks at the first bytes of a source.
+    ///
+    /// - Throws: ``ProxyError``.
+    static func sniff(_ origin: MediaOrigin) async throws(ProxyError) -> Beginning {
+        let head = try await head(of: origin, length: 64 << 10)
+        if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {
+            return .playlist
+        }
+        let isContainer = head.count >= 12 && head.rawSpan.matches("ftypodcf", at: 4)
+        if !isContainer, String(decoding: head.prefix(4096), as: UTF8.self).contains("<MPD") { return .manifest }
+        return .media(head)
+    }
+
     private static func file(_ origin: MediaOrigin, _ settings: SessionSettings, _ use: KeyUse) async throws
         -> OpenedSource
     {
         let name = MediaOrigin.shown(origin.address)
-        var head = try await head(of: origin, length: 64 << 10)
+        var head: [UInt8]
+        switch try await sniff(origin) {
+        case .playlist: return .presentation(HLSPresentation(origin, settings))
+        case .manifest: return .presentation(DASHPresentation(origin, settings))
+        case .media(let bytes): head = bytes
+        }
         if head.count >= 12, head.rawSpan.matches("ftypodcf", at: 4) {
             if settings.licenses != nil { try await takeLicenses(in: try await origin.reader(), settings, name) }
             return .container
-        }
-        if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {
-            return .presentation(HLSPresentation(origin, settings))
-        }
-        if String(decoding: head.prefix(4096), as: UTF8.self).contains("<MPD") {
-            return .presentation(DASHPresentation(origin, settings))
         }
         let reader = try await origin.reader()
         if head.first == 0x47, head.count > 188, head[188] == 0x47 {

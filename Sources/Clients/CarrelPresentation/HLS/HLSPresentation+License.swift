@@ -3,6 +3,7 @@
 import CarrelHLS
 import CarrelMedia
 import CarrelMediaSource
+import CarrelSavedMedia
 
 extension HLSPresentation {
     /// The tracks of a multivariant playlist that the license allows.
@@ -14,6 +15,7 @@ extension HLSPresentation {
     /// - Returns: the tracks.
     /// - Throws: the errors of the plan.
     func tracks(of list: MultivariantPlaylist, _ url: String, _ use: KeyUse) async throws -> HLSTracks {
+        let list = saved(list, url)
         var survey = LicenseSurvey { [keys = settings.keys] in await keys.probe(anyOf: $0) }
         while true {
             var wishes = settings.wishes
@@ -31,6 +33,18 @@ extension HLSPresentation {
             }
             guard survey.settle() else { return tracks }
         }
+    }
+
+    /// The variants and renditions whose playlists a package has; all of them if the source is not saved.
+    private func saved(_ list: MultivariantPlaylist, _ url: String) -> MultivariantPlaylist {
+        guard let package = origin.package else { return list }
+        var list = list
+        let isSaved = { [origin] (uri: String) in package.hasDocument(origin.resolve(uri, against: url)) }
+        list.variants.removeAll { !isSaved($0.uri) }
+        // a rendition without a playlist is in the variant
+        list.renditions.removeAll { $0.uri.map { !isSaved($0) } ?? false }
+        list.iFrameVariants.removeAll { !isSaved($0.uri) }
+        return list
     }
 
     /// Key lines and initialization sections of one playlist that are looked at: the first segments may be clear, or have other keys.
@@ -67,5 +81,13 @@ extension HLSPresentation {
         guard isSampled, let bytes = try? await initialization(segment, held, use) else { return named.isEmpty ? [] : [named] }
         let keys = bytes.initializationKeys
         return keys.isEmpty ? (named.isEmpty ? [] : [named]) : keys.map { [$0[0]] + named + $0.dropFirst() }
+    }
+}
+
+extension EncryptionKey {
+    /// The effective key line: the first one for this key system or, if all are for other systems, the first one.
+    static func effective(of lines: [EncryptionKey]) -> EncryptionKey? {
+        let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
+        return lines.first { $0.contentID != nil || isPlain($0) } ?? lines.first
     }
 }

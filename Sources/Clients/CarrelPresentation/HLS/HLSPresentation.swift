@@ -60,7 +60,8 @@ final class HLSPresentation: Presentation {
     }
 
     private static func originKeys(_ origin: MediaOrigin, _ settings: SessionSettings) -> OriginKeySource? {
-        settings.policy == .compatible ? nil : OriginKeySource(origin)
+        // what is saved has no key server: its keys are those of the session
+        settings.policy == .compatible || origin.package != nil ? nil : OriginKeySource(origin)
     }
 
     /// The keys of the session, then the keys of key servers.
@@ -407,8 +408,7 @@ final class HLSPresentation: Presentation {
         _ use: KeyUse
     ) -> (key: EncryptionKey?, keys: any ContentKeySource) {
         let keys = keys(use)
-        let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
-        guard var key = lines.first(where: { $0.contentID != nil || isPlain($0) }) ?? lines.first else { return (nil, keys) }
+        guard var key = EncryptionKey.effective(of: lines) else { return (nil, keys) }
         guard key.contentID == nil, !key.uri.lowercased().hasPrefix("data:") else { return (key, keys) }
         let written = key.uri
         key.uri = origin.resolve(written, against: base)

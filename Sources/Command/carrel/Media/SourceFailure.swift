@@ -15,6 +15,12 @@ struct SourceFailure: ReportableError {
     /// Whether the source is protected, and its key is not there.
     var lacksKey: Bool { error.code == .missingKey || error.code == .refusedKey }
 
+    /// Whether the failure is of its key.
+    var isOfKey: Bool { [.missingKey, .refusedKey, .expiredKey].contains(error.code) }
+
+    /// The code of the failure, as ``reportedCode`` has it.
+    var code: String { error.code.identifier }
+
     var message: String { error.message }
 
     var hint: String? {
@@ -29,4 +35,5 @@ struct SourceFailure: ReportableError {
     }
 
     var exitStatus: ExitStatus { error.exitStatus }
+    var reportedCode: String? { code }
 }

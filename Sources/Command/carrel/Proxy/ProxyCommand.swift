@@ -188,107 +188,22 @@ struct ProxyCommand: Command {
         try proxy.start()
         let type = type(of: try MS3URL.seems(source) ? MS3URL(source).contentURL : source)
         let session = try proxy.makeURL(source, type, parameters, keys: keys, rights: rights)
-        let end: End
+        var serving = SessionServing(plays: plays, player: player)
+        if !showsTrace {
+            let line = PlayerProgressLine(console, session)
+            serving.companion = { await line.run() }
+        }
+        let end: SessionServing.End
         do {
-            end = try await serve(session, type, device, console, stop)
+            end = try await serving.serve(session, console, stop) { summary in
+                report(session, type, summary, await device.licenses, console)
+            }
         } catch {
             await proxy.stop()
             throw error
         }
         await proxy.stop()
         if case .player(let status) = end, status != 0 { throw PlayerFailure(status: status, program: player) }
-    }
-
-    /// The reason why the command ends.
-    private enum End {
-        case signal, input
-        case player(Int32)
-    }
-
-    private enum Event {
-        case checked(Result<SourceSummary, ProxyError>)
-        /// The check takes its time.
-        case slow
-        case ended(End)
-    }
-
-    /// The longest time from a signal to the end, in milliseconds: rights services and other servers may not respond.
-    private static let endLimit: UInt32 = 1700
-
-    /// How long the address waits for the check of its source.
-    private static let patience = Duration.seconds(3)
-
-    /// Checks the source, prints the address, and serves until a signal, the end of the input, or the player's exit.
-    ///
-    /// A thread that waits for a signal or for input ends with the process.
-    private func serve(
-        _ session: PlaylistProxy.Session,
-        _ type: MediaSourceType,
-        _ device: DeviceLicenses,
-        _ console: Console,
-        _ stop: StopSignals
-    ) async throws -> End {
-        let (events, happened) = AsyncStream<Event>.makeStream()
-        Task {
-            await stop.wait(endingWithin: Self.endLimit)
-            happened.yield(.ended(.signal))
-        }
-        let checking = Task {
-            do throws(ProxyError) {
-                happened.yield(.checked(.success(try await session.check())))
-            } catch {
-                happened.yield(.checked(.failure(error)))
-            }
-        }
-        let timer = Task {
-            try await Task.sleep(for: Self.patience)
-            happened.yield(.slow)
-        }
-        var (work, isPrinted): ([Task<Void, Never>], Bool) = ([], false)
-        defer {
-            checking.cancel()
-            timer.cancel()
-        }
-        var end = End.signal
-        var failure: SourceFailure?
-        loop: for await event in events {
-            var summary: SourceSummary?
-            switch event {
-            case .ended(let reason):
-                end = reason
-                break loop
-            case .checked(.failure(let error)):
-                // an origin that is away may come back while the player waits
-                guard isPrinted, error.code == .unavailable else {
-                    failure = SourceFailure(error)
-                    break loop
-                }
-                console.warning(error.message, hint: SourceFailure(error).hint)
-                continue
-            case .checked(.success(let found)): summary = found
-            case .slow: console.note("the source is slow: its check goes on")
-            }
-            timer.cancel()
-            for warning in summary?.warnings ?? [] { console.warning(warning) }
-            guard !isPrinted else { continue }
-            isPrinted = true
-            report(session, type, summary, await device.licenses, console)
-            let line = showsTrace ? nil : PlayerProgressLine(console, session)
-            if let line { work.append(Task { await line.run() }) }
-            if plays {
-                let player = LocalPlayer(named: player)
-                work.append(Task { happened.yield(.ended(.player(await player.play(session.url, page: session.pageURL)))) })
-            } else if LocalPlayer.inputIsPipe {
-                Task {
-                    await LocalPlayer.waitForEndOfInput()
-                    happened.yield(.ended(.input))
-                }
-            }
-        }
-        for task in work { task.cancel() }
-        for task in work { await task.value }
-        if let failure { throw failure }
-        return end
     }
 
     /// Prints the address, which is the first line.
@@ -300,14 +215,8 @@ struct ProxyCommand: Command {
         _ console: Console
     ) {
         guard output.json else { return console.print(session.url) }
-        let type =
-            switch type {
-            case .singleFile: "file"
-            case .hls: "hls"
-            case .dash: "dash"
-            }
         console.print([
-            "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type),
+            "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type.name),
             "version": .string("\(PlaylistProxy.version)"), "source": summary?.json ?? .null,
             "licenses": .array(licenses.map { .string($0) }),
         ])
@@ -337,21 +246,4 @@ struct ProxyCommand: Command {
         options.encryptsOutput = encryptsOutput
         return options
     }
-}
-
-/// A player that ended with an error.
-private struct PlayerFailure: ReportableError {
-    let status: Int32
-    let program: String?
-
-    var message: String {
-        guard status == 127 else { return "the player ended with status \(status)" }
-        return program.map { "there is no player '\($0)'" } ?? "there is no player"
-    }
-    var hint: String? {
-        guard status == 127 else { return nil }
-        return program == nil
-            ? "install mpv, or name a player with --player" : "name mpv, ffplay, vlc or chromium, where it is installed"
-    }
-    var exitStatus: ExitStatus { status == 127 && program != nil ? .usage : .failure }
 }

@@ -9,6 +9,9 @@ extension ProxyError: ReportableError {
     package var exitStatus: ExitStatus {
         switch code {
         case .usage, .version: .usage
+        case .savedMissing: .savedMissing
+        case .savedDamaged: .savedDamaged
+        case .savedSealed: .noPermission
         case .missingKey, .refusedKey, .expiredKey, .outputControl, .clearContent, .address: .noPermission
         case .unavailable, .missing: .noInput
         default: .badInput

@@ -37,7 +37,8 @@ package final class Console: Sendable {
         notes: any TextSink,
         now: @escaping @Sendable () -> Duration = Console.monotonicTime
     ) {
-        self.init(name, output, diagnostics, OutputOptions(), environment, now, Screen(results: results, notes: notes))
+        let screen = Screen(results: results, notes: notes, rows: diagnostics.rows)
+        self.init(name, output, diagnostics, OutputOptions(), environment, now, screen)
     }
 
     private init(
@@ -106,6 +107,18 @@ package final class Console: Sendable {
         if !options.quiet { screen.note("\(text.printable)\n") }
     }
 
+    /// Prints a line whose parts have styles of their own, separated by spaces. Silent with `--quiet`.
+    ///
+    /// - Parameter parts: the texts, which may be untrusted; a style is used only on a terminal that has color.
+    package func note(_ parts: [(text: String, style: Terminal.Style?)]) {
+        guard !options.quiet else { return }
+        let texts = parts.map { part in
+            let text = part.text.printable
+            return part.style.map { diagnostics.styled(text, $0) } ?? text
+        }
+        screen.note("\(texts.joined(separator: " "))\n")
+    }
+
     /// Prints a warning. Silent with `--quiet`.
     package func warning(_ text: String, hint: String? = nil) {
         if !options.quiet { tell("warning", .yellow, text, hint) }
@@ -151,9 +164,12 @@ package final class Console: Sendable {
     /// Whether progress is shown: not with `--quiet` and not with `--json`.
     var showsProgress: Bool { !options.quiet && !options.json }
 
-    /// Sets the line at the bottom of the terminal; notes and results scroll above it. Nil removes it.
-    func setLive(_ line: String?) {
-        screen.setLive(line)
+    /// Returns the identity of a further line at the bottom of the terminal.
+    func makeLine() -> Screen.LineID { screen.makeLine() }
+
+    /// Sets a line at the bottom of the terminal; notes and results scroll above it. Nil removes it.
+    func setLine(_ id: Screen.LineID, _ line: String?) {
+        screen.setLine(id, line)
     }
 
     /// Time since the machine started.

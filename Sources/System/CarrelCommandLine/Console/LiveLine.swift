@@ -2,15 +2,17 @@
 
 import CarrelThreads
 
-/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Nothing is drawn
-/// elsewhere, and nothing with `--json` or `--quiet`.
+/// A line at the foot of a terminal that a command draws by itself, for what a bar of progress does not show. Several lines are drawn
+/// in the order in which they were made. Nothing is drawn elsewhere, and nothing with `--json` or `--quiet`.
 package final class LiveLine: Sendable {
     private let console: Console
+    private let id: Screen.LineID
     private let isOver = Locked(false)
 
     /// - Parameter console: the command's console.
     package init(_ console: Console) {
         self.console = console
+        id = console.makeLine()
     }
 
     deinit { finish() }
@@ -37,13 +39,13 @@ package final class LiveLine: Sendable {
             guard longer.columns <= room else { break }
             line = longer
         }
-        console.setLive(line.shortened(to: room))
+        console.setLine(id, line.shortened(to: room))
     }
 
     /// Removes the line.
     package func finish() {
         let wasShown = isShown
         isOver.withLock { $0 = true }
-        if wasShown { console.setLive(nil) }
+        if wasShown { console.setLine(id, nil) }
     }
 }

@@ -2,7 +2,7 @@
 
 import CarrelThreads
 
-/// Shows how far something has come: a bar that is redrawn at most ten times a second on a terminal, a line every five seconds
+/// Shows how far something has come: a bar at the foot of a terminal, below earlier bars, that is redrawn at most ten times a second on a terminal, a line every five seconds
 /// elsewhere, nothing with `--json` or `--quiet`.
 package final class ProgressBar: Sendable {
     private struct State {
@@ -12,10 +12,12 @@ package final class ProgressBar: Sendable {
     }
 
     private let console: Console
+    private let id: Screen.LineID
     private let state: Locked<State>
 
     init(_ console: Console, _ meter: ProgressMeter) {
         self.console = console
+        id = console.makeLine()
         // on a terminal the first step is shown immediately; in a log, work of less than five seconds is not
         let now = console.now()
         state = Locked(State(meter: meter, lastShown: console.diagnostics.isInteractive ? now - .seconds(1) : now))
@@ -37,6 +39,21 @@ package final class ProgressBar: Sendable {
         show(at: now) { $0.record($0.completed + count, at: now) }
     }
 
+    /// Sets everything: for work whose total is an estimate, and whose label tells what it waits for.
+    ///
+    /// - Parameters:
+    ///   - completed: the total progress.
+    ///   - total: the total; nil if unknown.
+    ///   - label: the activity.
+    package func update(_ completed: Int64, of total: Int64?, _ label: String) {
+        let now = console.now()
+        show(at: now) { meter in
+            meter.total = total
+            meter.label = label.printable
+            meter.record(completed, at: now)
+        }
+    }
+
     /// Removes the bar and prints a summary.
     ///
     /// - Parameter summary: the text that replaces it; nil for none.
@@ -46,7 +63,7 @@ package final class ProgressBar: Sendable {
             return !state.isOver
         }
         guard wasRunning else { return }
-        if console.diagnostics.isInteractive { console.setLive(nil) }
+        if console.diagnostics.isInteractive { console.setLine(id, nil) }
         if let summary, console.showsProgress { console.note(summary) }
     }
 
@@ -63,7 +80,8 @@ package final class ProgressBar: Sendable {
         }
         guard let due else { return }
         if interactive {
-            console.setLive(due.line(at: now, columns: console.diagnostics.columns, unicode: console.diagnostics.hasUnicode))
+            let terminal = console.diagnostics
+            console.setLine(id, due.line(at: now, columns: terminal.columns, unicode: terminal.hasUnicode))
         } else {
             console.note(due.plainLine(at: now))
         }

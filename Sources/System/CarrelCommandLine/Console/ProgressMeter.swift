@@ -8,9 +8,9 @@ struct ProgressMeter: Sendable {
         case items
     }
 
-    let label: String
+    var label: String
     /// The total; nil if it is not known.
-    let total: Int64?
+    var total: Int64?
     let unit: Unit
     private(set) var completed: Int64 = 0
     private let startTime: Duration

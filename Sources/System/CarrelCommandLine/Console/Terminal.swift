@@ -8,14 +8,23 @@ package struct Terminal: Sendable, Equatable {
     package var isInteractive: Bool
     /// Width in character cells; 80 if unknown.
     package var columns: Int
+    /// Height in lines; 24 if unknown.
+    package var rows: Int
     /// Whether text may be colored and set bold.
     package var hasColor: Bool
     /// Whether characters beyond ASCII may be drawn.
     package var hasUnicode: Bool
 
-    package init(isInteractive: Bool = false, columns: Int = 80, hasColor: Bool = false, hasUnicode: Bool = true) {
+    package init(
+        isInteractive: Bool = false,
+        columns: Int = 80,
+        rows: Int = 24,
+        hasColor: Bool = false,
+        hasUnicode: Bool = true
+    ) {
         self.isInteractive = isInteractive
         self.columns = columns
+        self.rows = rows
         self.hasColor = hasColor
         self.hasUnicode = hasUnicode
     }
@@ -28,6 +37,7 @@ package struct Terminal: Sendable, Equatable {
         var size = winsize()
         let hasSize = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
         columns = hasSize ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
+        rows = hasSize && size.ws_row > 0 ? Int(size.ws_row) : 24
         hasColor = isInteractive && environment["TERM"] != "dumb" && (environment["NO_COLOR"] ?? "").isEmpty
         let locale =
             [environment["LC_ALL"], environment["LC_CTYPE"], environment["LANG"]].compactMap(\.self).first { !$0.isEmpty } ?? ""
@@ -41,6 +51,9 @@ package struct Terminal: Sendable, Equatable {
         case red = 31
         case green = 32
         case yellow = 33
+        case blue = 34
+        case magenta = 35
+        case cyan = 36
     }
 
     /// The text in a style, if the terminal supports styles (ECMA-48 §8.3.117).

@@ -29,6 +29,16 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     package static let noPermission = ExitStatus(rawValue: 77)
     /// The settings are wrong.
     package static let badSettings = ExitStatus(rawValue: 78)
+    /// The license of saved media has ended.
+    package static let licenseExpired = ExitStatus(rawValue: 80)
+    /// The clock of the machine was set back, so that terms cannot be checked.
+    package static let clockSetBack = ExitStatus(rawValue: 81)
+    /// The vault with the keys is locked.
+    package static let vaultLocked = ExitStatus(rawValue: 82)
+    /// A segment of saved media is not there.
+    package static let savedMissing = ExitStatus(rawValue: 83)
+    /// A file of saved media was changed.
+    package static let savedDamaged = ExitStatus(rawValue: 84)
     /// Interrupted from the keyboard: 128 + SIGINT.
     package static let interrupted = ExitStatus(rawValue: 130)
     /// The reader of the results stopped reading: 128 + SIGPIPE.
@@ -41,7 +51,10 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
         (.unavailable, "Something needed, such as a server or a program, is not there."),
         (.cannotCreate, "A result could not be written."), (.inputOutput, "Reading or writing failed."),
         (.tryAgain, "It may succeed later."), (.noPermission, "The rights for it are missing."),
-        (.badSettings, "The settings are wrong."), (.interrupted, "It was interrupted from the keyboard."),
+        (.badSettings, "The settings are wrong."),
+        (.licenseExpired, "The license of a download has ended."), (.clockSetBack, "The clock was set back."),
+        (.vaultLocked, "The vault with the keys is locked."), (.savedMissing, "A segment of a download is not there."),
+        (.savedDamaged, "A file of a download was changed."), (.interrupted, "It was interrupted from the keyboard."),
         (.outputClosed, "The reader of the results stopped reading."),
     ]
 }

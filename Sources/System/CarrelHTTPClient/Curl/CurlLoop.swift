@@ -23,6 +23,8 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
     private let spare = Locked<[EasyHandle]>([])
     private var active: [ObjectIdentifier: Transfer] = [:]
     private var news: [Transfer] = []
+    /// Transfers that wait for their bandwidth limits, in the order in which they began to wait.
+    private var deferred: [(transfer: Transfer, until: ContinuousClock.Instant)] = []
 
     /// - Throws: `client.failed` if the system has no memory or no thread for it.
     init(maxConnectionsPerHost: Int, maxConnections: Int, threads: ThreadStarter) throws(HTTPClientError) {
@@ -88,15 +90,39 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
             }
             for command in commands { perform(command) }
             if isClosed { break }
+            resumeDeferred()
             var running: Int32 = 0
             unsafe curl_multi_perform(multi, &running)
             while let transfer = news.popLast() { transfer.wake() }
             finishDone()
-            unsafe curl_multi_poll(multi, nil, 0, 60_000, nil)
+            unsafe curl_multi_poll(multi, nil, 0, patience, nil)
         }
         for transfer in active.values { end(transfer, .failure(HTTPClientError(.cancelled, "the client was closed"))) }
         // no other thread wakes it up any more: isClosed was seen under the lock
         unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Milliseconds to wait for events.
+    private var patience: Int32 {
+        guard let next = deferred.lazy.map(\.until).min() else { return 60_000 }
+        return Int32(min(60_000, max(0, (ContinuousClock.now.duration(to: next) / .milliseconds(1)).rounded(.up))))
+    }
+
+    /// Resumes a paused transfer after a while, when its bandwidth limits may allow more.
+    func postpone(_ transfer: Transfer, by pause: Duration) {
+        // its consumer may have resumed it meanwhile
+        guard !deferred.contains(where: { $0.transfer === transfer }) else { return }
+        deferred.append((transfer, ContinuousClock.now + pause))
+    }
+
+    /// Resumes the transfers whose time has come; those that may still not receive are deferred anew, at the end.
+    private func resumeDeferred() {
+        guard !deferred.isEmpty else { return }
+        let now = ContinuousClock.now
+        let due = deferred.filter { $0.until <= now }
+        guard !due.isEmpty else { return }
+        deferred.removeAll { $0.until <= now }
+        for (transfer, _) in due { perform(.resume(transfer)) }
     }
 
     /// Wakes the transfer's task once, after all pending events.

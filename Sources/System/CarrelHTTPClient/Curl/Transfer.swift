@@ -13,14 +13,22 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     enum Sink: Sendable {
         case collect
         case stream
-        /// Into a regular file from this offset, if the response is the expected one.
-        case file(Int32, offset: Int64)
+        /// Into a regular file, if the response is the expected one.
+        case file(Int32, Continuation)
     }
 
     enum Receipt {
         case took
         case pause
         case stop
+    }
+
+    /// The part of a file that the response continues.
+    struct Continuation: Sendable {
+        /// The file position of the response's first byte.
+        var offset: Int64
+        /// The validator of the bytes before it (`If-Range`, RFC 9110 §13.1.5): a whole response then replaces them.
+        var validator: String?
     }
 
     /// The events that wait for the task.
@@ -53,6 +61,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private let loop: CurlLoop
     private let state = Locked(State())
 
+    /// The file position of the response's first byte.
+    private var fileOffset: Int64 = 0
     private var head = ResponseHead()
     private var isAside = false
     private var isCutShort = false
@@ -121,9 +131,9 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     private func begin() throws(HTTPClientError) {
         guard let status = head.status else { throw HTTPClientError(.head, "the response has no status") }
         isAside = request.maxRedirects > 0 && Redirect.leads(status, head.fields)
-        if case .file(_, let offset) = sink, !isAside {
+        if case .file(let descriptor, let continuation) = sink, !isAside {
             if (200..<300).contains(status.rawValue) {
-                if offset > 0 { try checkRange(startsAt: offset, status) }
+                try beginFile(descriptor, continuation, status)
             } else {
                 isAside = true
             }
@@ -139,11 +149,28 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         if isStream { hasNews = true }
     }
 
-    private func checkRange(startsAt offset: Int64, _ status: HTTPStatus) throws(HTTPClientError) {
+    /// Decides where in the file the response begins: a resource that changed replaces the bytes that the file has.
+    private func beginFile(
+        _ descriptor: Int32,
+        _ continuation: Continuation,
+        _ status: HTTPStatus
+    ) throws(HTTPClientError) {
+        let offset = continuation.offset
+        guard offset > 0 else { return }
+        if status == .ok, continuation.validator != nil {
+            guard ftruncate(descriptor, 0) == 0 else { throw Self.writeFailure() }
+            return
+        }
         let contentRange = head.fields["Content-Range"] ?? ""
         guard status == .partialContent, contentRange.hasPrefix("bytes \(offset)-") else {
             throw HTTPClientError(.range, "the server did not answer with the bytes from \(offset) on")
         }
+        fileOffset = offset
+    }
+
+    private static func writeFailure() -> HTTPClientError {
+        let reason = unsafe String(cString: strerror(errno))
+        return HTTPClientError(.write, "the response cannot be written to the file: \(reason)")
     }
 
     private var tooLarge: HTTPClientError {
@@ -151,6 +178,16 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     }
 
     func receiveBody(_ part: UnsafeRawBufferPointer) -> Receipt {
+        if let pause = request.bandwidthLimits.lazy.compactMap({ $0.pause() }).max() {
+            loop.postpone(self, by: pause)
+            return .pause
+        }
+        let receipt = unsafe deliver(part)
+        if case .took = receipt { for limit in request.bandwidthLimits { limit.take(part.count) } }
+        return receipt
+    }
+
+    private func deliver(_ part: UnsafeRawBufferPointer) -> Receipt {
         if isAside { return unsafe receiveAside(part) }
         switch sink {
         case .collect:
@@ -165,8 +202,8 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
             }
             if case .took = receipt { hasNews = true }
             return receipt
-        case .file(let descriptor, let offset):
-            return unsafe write(part, descriptor, offset)
+        case .file(let descriptor, _):
+            return unsafe write(part, descriptor)
         }
     }
 
@@ -199,7 +236,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         return isCutShort ? .stop : .took
     }
 
-    private func write(_ part: UnsafeRawBufferPointer, _ descriptor: Int32, _ offset: Int64) -> Receipt {
+    private func write(_ part: UnsafeRawBufferPointer, _ descriptor: Int32) -> Receipt {
         let receivedCount = state.withLock { $0.receivedCount }
         guard receivedCount + Int64(part.count) <= request.maxResponseBytes else {
             error = tooLarge
@@ -212,12 +249,11 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
                 descriptor,
                 remainder.baseAddress,
                 remainder.count,
-                off_t(offset + receivedCount) + off_t(writtenCount)
+                off_t(fileOffset + receivedCount) + off_t(writtenCount)
             )
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                let reason = unsafe String(cString: strerror(errno))
-                error = HTTPClientError(.write, "the response cannot be written to the file: \(reason)")
+                error = Self.writeFailure()
                 return .stop
             }
             writtenCount += count

@@ -32,6 +32,8 @@ public struct ClientRequest: Sendable {
     public var addresses: AddressRule?
     /// Whether a redirect may lead to an `http` URL of another origin. Default: yes; from https it never may.
     public var allowsPlainRedirects: Bool
+    /// Limits on the rate of the response's body, each shared with the other requests that have it. Default: none.
+    public var bandwidthLimits: [BandwidthLimit]
     /// The path of a Unix socket to connect to instead of the URL's host.
     public var unixSocketPath: String?
 
@@ -63,6 +65,7 @@ public struct ClientRequest: Sendable {
         acceptsCompression = false
         addresses = nil
         allowsPlainRedirects = true
+        bandwidthLimits = []
         unixSocketPath = nil
     }
 

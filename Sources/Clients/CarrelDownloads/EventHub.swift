@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelThreads
+
+/// Passes events to all streams that are open.
+final class EventHub: Sendable {
+    private struct State {
+        var next = 0
+        var continuations: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// A new stream of all events from now on.
+    func stream() -> AsyncStream<DownloadEvent> {
+        let (events, continuation) = AsyncStream<DownloadEvent>.makeStream(bufferingPolicy: .unbounded)
+        let number = state.withLock { state in
+            state.next += 1
+            state.continuations[state.next] = continuation
+            return state.next
+        }
+        continuation.onTermination = { [state] _ in state.withLock { _ = $0.continuations.removeValue(forKey: number) } }
+        return events
+    }
+
+    func send(_ event: DownloadEvent) {
+        for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield(event) }
+    }
+}

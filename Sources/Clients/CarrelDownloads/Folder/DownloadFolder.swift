@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import CarrelBytes
+import CarrelCrypto
+import Glibc
+
+/// The folder of all downloads: packages by their ids, those that are being removed, and those that no row of the journal names.
+struct DownloadFolder: Sendable {
+    /// The time for which a package without a row of the journal is kept.
+    static let orphanTime = Duration.seconds(7 * 86_400)
+    private static let removedPrefix = ".removed-"
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+    private static let idLength = 26
+
+    let path: String
+
+    /// Opens the folder of a reader's downloads, or creates it.
+    ///
+    /// - Parameter reader: the folder of the reader, which is created too.
+    /// - Throws: `download.disk`, `download.disk-full`.
+    init(reader: String) throws(DownloadError) {
+        path = "\(reader)/downloads"
+        for folder in [reader, path] {
+            guard unsafe mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw Self.failure("create", folder) }
+        }
+    }
+
+    private static func failure(_ verb: String, _ path: String) -> DownloadError {
+        let number = errno
+        let isFull = number == ENOSPC || number == EDQUOT
+        let reason = unsafe String(cString: strerror(number)).lowercased()
+        return DownloadError(isFull ? .diskFull : .disk, "cannot \(verb) \(path): \(reason)")
+    }
+
+    /// A random id.
+    static func makeID() -> String {
+        String(decoding: Random.bytes(idLength).map { alphabet[Int($0 & 31)] }, as: UTF8.self)
+    }
+
+    static func isID(_ name: String) -> Bool { name.utf8.count == idLength && name.utf8.allSatisfy(alphabet.contains) }
+
+    /// The folder of an item's package.
+    func package(_ id: String) -> String { "\(path)/\(id)" }
+
+    private func removed(_ id: String) -> String { "\(path)/\(Self.removedPrefix)\(id)" }
+
+    private var orphans: String { "\(path)/.orphans" }
+
+    /// Bytes that this user can write.
+    var freeSpace: Int64 {
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else { return 0 }
+        return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+
+    /// Removes a package. A name that is removed first tells an interrupted removal from a package that lost files; a full disk does
+    /// not hinder it.
+    ///
+    /// - Throws: `download.disk` if a part of it stays.
+    func remove(_ id: String) throws(DownloadError) {
+        let target = removed(id)
+        // remains of an interrupted removal
+        if unsafe access(target, F_OK) == 0 { unsafe clinux_remove_tree(target) }
+        guard unsafe rename(package(id), target) == 0 || errno == ENOENT else { throw Self.failure("remove", package(id)) }
+        unsafe clinux_remove_tree(target)
+        guard unsafe access(target, F_OK) != 0 else { throw DownloadError(.disk, "cannot remove \(target): a file in it stays") }
+    }
+
+    /// Ids of packages whose removal began.
+    func interruptedRemovals() -> [String] {
+        names(in: path).compactMap { name in
+            guard name.hasPrefix(Self.removedPrefix) else { return nil }
+            let id = String(name.dropFirst(Self.removedPrefix.count))
+            return Self.isID(id) ? id : nil
+        }
+    }
+
+    /// Moves packages that no item has to `.orphans`, moves them back when their item is in the journal again, and removes them after
+    /// a week.
+    ///
+    /// - Parameters:
+    ///   - items: the ids in the journal.
+    ///   - now: the time.
+    func sweepOrphans(items: Set<String>, now: Instant) {
+        for id in names(in: path) where Self.isID(id) && !items.contains(id) {
+            guard unsafe mkdir(orphans, 0o700) == 0 || errno == EEXIST else { return }
+            // the time since which it is an orphan
+            let seconds = timespec(tv_sec: Int(now.milliseconds / 1000), tv_nsec: 0)
+            unsafe utimensat(AT_FDCWD, package(id), [seconds, seconds], 0)
+            unsafe rename(package(id), "\(orphans)/\(id)")
+        }
+        for id in names(in: orphans) where Self.isID(id) {
+            let orphan = "\(orphans)/\(id)"
+            if items.contains(id) {
+                if unsafe access(package(id), F_OK) != 0 { unsafe rename(orphan, package(id)) }
+                continue
+            }
+            var status = stat()
+            guard unsafe lstat(orphan, &status) == 0 else { continue }
+            let since = Instant(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)
+            if now - since > Self.orphanTime { unsafe clinux_remove_tree(orphan) }
+        }
+    }
+
+    private func names(in folder: String) -> [String] {
+        guard let directory = unsafe opendir(folder) else { return [] }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            names.append(
+                unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                    unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+                }
+            )
+        }
+        return names
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelHTTPClient
+import CarrelMediaSource
+import CarrelSavedMedia
+import CarrelThreads
+
+/// Transfers the missing pieces of an item, several at a time, each until it succeeds or fails for good.
+struct PieceTransfers: Sendable {
+    private struct Todo: Sendable {
+        var pieces: ArraySlice<(name: SavedPieceName, piece: SavedPiece)>
+        /// The validators of pieces that are present in part.
+        var partials: [SavedPieceName: String]
+    }
+
+    /// Attempts with a new address after a refusal.
+    private static let refreshLimit = 2
+
+    private let origin: MediaOrigin
+    private let writer: SavedPackageWriter
+    private let addresses: PlanAddresses
+    private let committer: PieceCommitter
+    private let context: TransferContext
+    private let limits: ItemLimits
+    private let pace: TransferPace
+    private let notePartial: @Sendable (SavedPieceName, String) async throws -> Void
+    private let todo: Locked<Todo>
+
+    /// - Parameters:
+    ///   - missing: the pieces to transfer, in their order.
+    ///   - partials: the validators of pieces that are present in part.
+    ///   - notePartial: records that a piece is present in part.
+    init(
+        _ missing: [(name: SavedPieceName, piece: SavedPiece)],
+        partials: [SavedPieceName: String],
+        from origin: MediaOrigin,
+        addresses: PlanAddresses,
+        to writer: SavedPackageWriter,
+        committer: PieceCommitter,
+        context: TransferContext,
+        limits: ItemLimits,
+        pace: TransferPace,
+        notePartial: @escaping @Sendable (SavedPieceName, String) async throws -> Void
+    ) {
+        todo = Locked(Todo(pieces: missing[...], partials: partials))
+        self.origin = origin
+        self.addresses = addresses
+        self.writer = writer
+        self.committer = committer
+        self.context = context
+        self.limits = limits
+        self.pace = pace
+        self.notePartial = notePartial
+    }
+
+    /// Transfers all pieces. Those that are complete when one fails, or when the task is cancelled, are kept.
+    ///
+    /// - Throws: ``DownloadError``, `CancellationError`.
+    func run() async throws {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<ItemLimits.workers { group.addTask { try await work(worker) } }
+                try await group.waitForAll()
+            }
+        } catch {
+            try? await committer.finish()
+            throw error
+        }
+        try await committer.finish()
+    }
+
+    private func work(_ worker: Int) async throws {
+        while true {
+            try Task.checkCancellation()
+            guard worker < limits.connections else {
+                if todo.withLock({ $0.pieces.isEmpty }) { return }
+                try await Task.sleep(for: .milliseconds(200))
+                continue
+            }
+            guard let (name, piece) = todo.withLock({ $0.pieces.popFirst() }) else { return }
+            try await transfer(name, piece)
+        }
+    }
+
+    private func transfer(_ name: SavedPieceName, _ piece: SavedPiece) async throws {
+        var backoff = Backoff(pace)
+        var refreshes = 0
+        while true {
+            let (address, generation) = await addresses.address(of: name)
+            do {
+                return try await context.slots.withSlot(ConnectionSlots.host(address)) {
+                    try await receive(name, piece, from: address)
+                }
+            } catch {
+                if Task.isCancelled { throw CancellationError() }
+                switch TransferFailure(error) {
+                case .transient(let error):
+                    guard let pause = backoff.next(atLeast: error.pause) else { throw error }
+                    try await Task.sleep(for: pause)
+                case .expired(let error):
+                    guard refreshes < Self.refreshLimit else { throw error }
+                    refreshes += 1
+                    try await refresh(after: generation)
+                case .final(let error): throw error
+                }
+            }
+        }
+    }
+
+    /// Loads the playlist again, with pauses if its server does not respond.
+    private func refresh(after generation: Int) async throws {
+        var backoff = Backoff(pace)
+        while true {
+            do { return try await addresses.refresh(after: generation) } catch {
+                if Task.isCancelled { throw CancellationError() }
+                let failure = TransferFailure(error)
+                guard case .transient(let transient) = failure, let pause = backoff.next(atLeast: transient.pause) else {
+                    throw failure.error
+                }
+                try await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    private func receive(_ name: SavedPieceName, _ piece: SavedPiece, from address: String) async throws {
+        let validator = todo.withLock { $0.partials[name] }
+        let remains = try validator == nil ? nil : writer.remains(of: name)
+        var continuation: MediaOrigin.Continuation?
+        if let validator, let remains, remains.length > 0 {
+            continuation = MediaOrigin.Continuation(offset: remains.length, validator: validator)
+        }
+        let (stream, offset) = try await origin.openTransfer(
+            address,
+            range: piece.range,
+            continuing: continuation,
+            limits: [context.bandwidth, limits.bandwidth]
+        )
+        let file: PieceFile
+        if let remains, offset > 0 {
+            file = remains
+        } else {
+            remains?.suspend()
+            todo.withLock { $0.partials[name] = nil }
+            file = try writer.file(for: name)
+        }
+        do {
+            try await receive(stream, after: offset, piece, into: file)
+            let digest = try file.finish()
+            todo.withLock { $0.partials[name] = nil }
+            try await committer.add(file, digest)
+        } catch {
+            stream.cancel()
+            // what is there is continued, if the server names the version
+            if let validator = stream.validator, !file.isSealed, file.length > 0 {
+                todo.withLock { $0.partials[name] = validator }
+                file.suspend()
+            } else {
+                file.discard()
+            }
+            throw error
+        }
+    }
+
+    private func receive(_ stream: OriginStream, after offset: Int64, _ piece: SavedPiece, into file: PieceFile) async throws {
+        var count = offset
+        let begin = ContinuousClock.now
+        var isNoted = false
+        while let bytes = try await stream.next() {
+            try Task.checkCancellation()
+            try file.append(bytes)
+            count += Int64(bytes.count)
+            if let range = piece.range, count > range.count { break }
+            if !isNoted, begin.duration(to: .now) > pace.partialTime, let validator = stream.validator, !file.isSealed {
+                isNoted = true
+                try await notePartial(file.name, validator)
+            }
+        }
+        if let range = piece.range, count != range.count {
+            throw ProxyError(.wrongLength, "\(stream.name): the server returned \(count) bytes instead of \(range.count)")
+        }
+    }
+}

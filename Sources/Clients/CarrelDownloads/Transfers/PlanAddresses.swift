@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelMediaSource
+import CarrelPresentation
+import CarrelSavedMedia
+
+/// The addresses of the pieces of a plan. They may contain tickets that expire: then the playlist is loaded again, and the same positions
+/// of the new plan have new addresses.
+actor PlanAddresses {
+    private var addresses: [SavedPieceName: String] = [:]
+    private var generation = 0
+    private var loading: Task<MediaPlan, any Error>?
+    private let streams: [SavedStream]
+    private let source: String
+    private let load: @Sendable () async throws -> MediaPlan
+
+    /// - Parameters:
+    ///   - streams: the streams of the package.
+    ///   - source: the source, as errors show it.
+    ///   - load: plans the source again.
+    init(_ streams: [SavedStream], source: String, load: @escaping @Sendable () async throws -> MediaPlan) {
+        self.streams = streams
+        self.source = source
+        self.load = load
+        for (index, stream) in streams.enumerated() {
+            for (piece, name) in zip(stream.pieces, stream.names(stream: index)) { addresses[name] = piece.address }
+        }
+    }
+
+    /// The address of a piece, and the number of the plan that it is from.
+    func address(of name: SavedPieceName) -> (address: String, generation: Int) { (addresses[name] ?? "", generation) }
+
+    /// Loads the playlist again, unless that happened since a plan. Callers at the same time share one load.
+    ///
+    /// - Parameter known: the number of the plan whose address does not work.
+    /// - Throws: `download.changed` if the source is another one now; the errors of planning.
+    func refresh(after known: Int) async throws {
+        guard generation == known else { return }
+        let task = loading ?? Task { [load] in try await load() }
+        loading = task
+        defer { loading = nil }
+        let plan = try await task.value
+        guard generation == known else { return }
+        try take(plan.streams)
+        generation += 1
+    }
+
+    private func take(_ fresh: [SavedStream]) throws(DownloadError) {
+        guard fresh.count == streams.count else { throw changed("it has other tracks") }
+        var new: [SavedPieceName: String] = [:]
+        for (index, (old, stream)) in zip(streams, fresh).enumerated() {
+            guard old.kind == stream.kind, old.pieces.count == stream.pieces.count else {
+                throw changed("the \(old.kind) stream \(index) has \(stream.pieces.count) segments instead of \(old.pieces.count)")
+            }
+            let pieces = Dictionary(uniqueKeysWithValues: zip(old.names(stream: index), old.pieces))
+            for (name, piece) in zip(stream.names(stream: index), stream.pieces) {
+                guard let known = pieces[name], known.range == piece.range, Self.isSame(known.duration, piece.duration) else {
+                    throw changed("segment \(name.number) of the \(old.kind) stream \(index) is another one")
+                }
+                new[name] = piece.address
+            }
+        }
+        addresses = new
+    }
+
+    private func changed(_ what: String) -> DownloadError {
+        DownloadError(.changed, "\(source) has changed since the download began: \(what)")
+    }
+
+    /// Tables have milliseconds.
+    private static func isSame(_ one: Duration, _ other: Duration) -> Bool {
+        let difference = one - other
+        return difference < .milliseconds(2) && difference > .milliseconds(-2)
+    }
+}
