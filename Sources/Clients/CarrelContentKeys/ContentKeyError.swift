@@ -32,6 +32,12 @@ public struct ContentKeyError: CodedError {
         self.init(Self.code(error), error.message, key: key, playerError: error)
     }
 
+    /// A failure of an app that delivers keys itself.
+    ///
+    /// - Parameter message: a lower-case sentence without a period and without secrets.
+    /// - Returns: `keys.refused` with the message.
+    public static func failed(_ message: String) -> ContentKeyError { ContentKeyError(.refused, message) }
+
     /// The key and the message.
     public var description: String { key.map { "key \($0): \(message)" } ?? message }
 

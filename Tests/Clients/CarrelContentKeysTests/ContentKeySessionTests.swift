@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelAuthority
 import CarrelBytes
 import CarrelContentKeys
 import CarrelCrypto
+import CarrelLicenseKeys
 import CarrelMedia
 import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelRights
+import CarrelServer
 import CarrelTesting
 import CarrelThreads
 import CarrelTokens
@@ -183,6 +186,45 @@ struct `A content-key session` {
         #expect(failure?.code == .certificate)
     }
 
+    @Test func `lets a delegate send the requests itself, online and to save`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        let session = film.session(engine, token: try film.message())
+        await session.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        #expect(granted(await session.key(.id(FilmWorld.ids[1].bytes)))?.key == FilmWorld.keys[1])
+        #expect(try await engine.licenses().count() == 0)
+        await session.end()
+        let saving = film.session(engine, token: try film.message { $0.duration = 900 })
+        await saving.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        await saving.addRecipient(ContentKeyAsset(id: "film", keys: FilmWorld.identifiers, isSaved: true))
+        let request = try await saving.processRequest(FilmWorld.identifiers[0], for: "film")
+        // the delegate delivers it online; an app that saves asks for the persistable key
+        try await saving.wait(for: request)
+        let other = PersistingDelegate(client: HTTPMediaClient())
+        await saving.setDelegate(other)
+        try await saving.wait(for: try await saving.processRequest(FilmWorld.identifiers[1], for: "film"))
+        #expect(try await standing(ofSaved: "film", with: engine).hasPrefix("until "))
+        #expect(try await engine.savedItems().savedKeys(ofItem: "film").count == 1)
+        try await maintain(["film"], deleting: ["film"], with: engine)
+        #expect(try await engine.licenses().count() == 0)
+    }
+
+    @Test func `requests a key again after the service replaced its certificate`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        let log = TraceLog()
+        let session = film.session(engine, token: try film.message(), log)
+        let events = EventLog(session)
+        _ = try await session.serviceCertificate()
+        _ = try await film.world.service.authority.rotate("agreement", by: .operator)
+        film.world.wait(.seconds(8 * 86_400))
+        try await session.persist(FilmWorld.identifiers, item: "film")
+        _ = try await events.events(until: "retried 0 obsolete-key")
+        #expect(log.messages.filter { $0 == "service certificate received" }.count == 2)
+        let message = await saveKeys(of: "again", FilmWorld.identifiers, token: try film.message(), with: engine)
+        #expect(message == nil)
+    }
+
     @Test func `parses Apple's addresses, and names a stream that only Apple's module opens`() async throws {
         let path = try Fixtures.path("drm/hls/fairplay-multikey-master.m3u8")
         let text = String(decoding: try #require(Fixtures.bytes(at: path)), as: UTF8.self)
@@ -222,6 +264,21 @@ struct `A content-key session` {
         await session.removeRecipient("other")
         let error = await #expect(throws: ContentKeyError.self) { try await session.wait(for: open) }
         #expect(error?.code == .cancelled && open.status == .cancelled)
+    }
+}
+
+/// Asks for the persistable key, as an app that saves does.
+private struct PersistingDelegate: ContentKeySessionDelegate {
+    let client: any MediaHTTPClient
+
+    func contentKeySession(_ session: ContentKeySession, didProvide request: ContentKeyRequest) async {
+        do throws(ContentKeyError) { try await session.respondByRequestingPersistableKey(to: request) } catch {
+            await session.process(error, for: request)
+        }
+    }
+
+    func contentKeySession(_ session: ContentKeySession, didProvidePersistable request: ContentKeyRequest) async {
+        await OwnNetwork(client: client).contentKeySession(session, didProvidePersistable: request)
     }
 }
 
