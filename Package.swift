@@ -451,6 +451,7 @@ let testTargets: [Target] = [
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/SavedPackageProgram", carrel("Bytes Crypto SavedMedia")),
     executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
     support("Programs/StorePairs", ["CarrelStore"]),
     executable(
@@ -589,7 +590,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -631,9 +632,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel(
-            "Bytes Crypto Files HLS HTTP HTTPClient HTTPServer JSON Media MediaSource Presentation Proxy SavedMedia Testing Threads XML"
-        )
+        ["SavedPackageProgram"] + carrel("Bytes Crypto Files SavedMedia Testing")
     ),
     tests(
         "Clients/CarrelDownloadsTests",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+
 /// The tables of a package without its key: of this project, or of another program that writes `movpkg` packages. They are not
 /// authenticated, so they are only shown.
 package struct SavedListing: Sendable {
