@@ -447,6 +447,7 @@ let testTargets: [Target] = [
         swiftSettings: settings
     ),
 
+    executable("Tests/Programs/DownloadProgram", ["ProgramArguments"] + carrel("Downloads Player Vault")),
     executable("Tests/Programs/PlayerProgram", ["ProgramArguments"] + carrel("Bytes ContentKeys LicenseKeys Media Player Vault")),
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
@@ -636,9 +637,10 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelDownloadsTests",
-        carrel(
-            "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
-        )
+        ["DownloadProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+            )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
 

@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelPlayer
 import CarrelReader
-import CarrelSavedMedia
+package import CarrelSavedMedia
 
 extension Downloads {
     /// Transfers. One process at a time does: if another one transfers, this waits for it, and continues its work when it ends.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelContentKeys
+import CarrelCrypto
 import CarrelPlayer
 import CarrelPresentation
 

@@ -6,6 +6,7 @@ import CarrelPlayer
 import CarrelPresentation
 import CarrelReader
 import CarrelSavedMedia
+import CarrelThreads
 
 /// Saves one item: plan, keys, media, digests. Each step is durable before the next begins, so that another process can continue.
 struct ItemTransfer: Sendable {
@@ -71,12 +72,9 @@ struct ItemTransfer: Sendable {
         _ opened: DownloadVault.Opened
     ) async throws -> (writer: SavedPackageWriter, expectedBytes: Int64, isContinued: Bool) {
         let folder = core.folder.package(id)
-        do throws(SavedMediaError) {
-            let writer = try SavedPackageWriter.open(folder: folder, key: key)
+        if let writer = try Self.plannedPackage(folder, key, isKnown: row.isPlanned) {
             if !row.isPlanned { try await journal.setPlanned(id) }
             return (writer, row.item.total, true)
-        } catch {
-            guard error.code == .missing, !row.isPlanned else { throw DownloadError(error) }
         }
         let plan = try await source.planWithRetries(core.options.pace)
         if let quota = try await journal.limits().itemQuota, let expected = plan.expectedBytes, expected > quota {
@@ -84,7 +82,7 @@ struct ItemTransfer: Sendable {
         }
         try await ItemKeys(opened, id).persist(plan.keys, content, source, core.options)
         let expected = plan.expectedBytes ?? 0
-        do throws(SavedMediaError) {
+        let writer = try Self.saved { () throws(SavedMediaError) in
             let writer = try SavedPackageWriter.create(folder: folder, id: id, key: key)
             try writer.plan(
                 source: plan.source,
@@ -93,12 +91,25 @@ struct ItemTransfer: Sendable {
                 mode: row.seal == .all ? .all : .keys,
                 isProtected: plan.isProtected
             )
-            try await journal.setPlanned(id)
-            try await journal.setSizes(done: 0, total: expected, of: id)
-            core.trace("source planned", id, [Trace.Field("pieces", .number(plan.streams.reduce(0) { $0 + $1.pieces.count }))])
-            return (writer, expected, false)
-        } catch {
-            throw DownloadError(error)
+            return writer
+        }
+        try await journal.setPlanned(id)
+        try await journal.setSizes(done: 0, total: expected, of: id)
+        core.trace("source planned", id, [Trace.Field("pieces", .number(plan.streams.reduce(0) { $0 + $1.pieces.count }))])
+        return (writer, expected, false)
+    }
+
+    /// The package on the disk; nil if it has no plan.
+    ///
+    /// - Parameter isKnown: whether the journal knows of its plan, so that a package without one lost files.
+    private static func plannedPackage(
+        _ folder: String,
+        _ key: Secret,
+        isKnown: Bool
+    ) throws(DownloadError) -> SavedPackageWriter? {
+        do throws(SavedMediaError) { return try SavedPackageWriter.open(folder: folder, key: key) } catch {
+            guard error.code == .missing, !isKnown else { throw DownloadError(error) }
+            return nil
         }
     }
 
