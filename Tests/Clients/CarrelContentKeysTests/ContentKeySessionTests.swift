@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
 import CarrelContentKeys

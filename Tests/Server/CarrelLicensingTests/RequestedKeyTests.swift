@@ -29,7 +29,8 @@ import Testing
         to test: TestService
     ) async throws -> (status: Int, problem: JSON) {
         let sealed = try await player.seal(request, at: test.clock.now)
-        return try await test.post(sealed.text, to: "/v1/license")
+        let (status, problem) = try await test.post(sealed.text, to: "/v1/license")
+        return (status, problem)
     }
 
     @Test func `gets these keys alone, and a repeat gets others of the same license`() async throws {
