@@ -41,7 +41,7 @@ struct `Saved keys` {
         guard case .unknown = await keys.key(.id([UInt8](repeating: 9, count: 16))) else { throw TestFailure("an unknown key") }
         #expect(log.messages == ["persistable key updated: its first play is on the disk"])
         #expect(try await restarted.licenses().licenses().first?.plays == 1)
-        // a second use counts again, and is no first play
+        // a second use counts again, without another event
         let second = keys.newUse()
         #expect(granted(await second.key(.id(FilmWorld.ids[0].bytes))) != nil)
         #expect(try await restarted.licenses().licenses().first?.plays == 2)
@@ -99,6 +99,10 @@ struct `Saved keys` {
         #expect(try await session.renewIfDue(item: "film") == false)
         film.world.wait(.seconds(30))
         #expect(try await engine.savedKeyState(of: "film").obstacle == .expired)
+        let expired = await #expect(throws: ContentKeyError.self) {
+            try await film.session(engine).persist(FilmWorld.identifiers, item: "film")
+        }
+        #expect(expired?.code == .expired)
         // the message may be used again: the license that is over is replaced
         try await film.session(engine, token: token).renew(item: "film")
         let state = try await engine.savedKeyState(of: "film")

@@ -41,7 +41,7 @@ struct DownloadQueueOptions: ParameterGroup, Sendable {
         let engine = QueueEngine(path: path, vault, console, trace)
         var options = Downloads.Options()
         options.conditions = DesktopConditions()
-        if let trace { options.trace = { trace.print($0) } }
+        options.trace = trace?.listener
         return (try Downloads(folder: path, options: options) { try await engine.open() }, engine)
     }
 

@@ -3,6 +3,7 @@
 import CarrelCommandLine
 import CarrelContentKeys
 import CarrelDownloads
+import CarrelHTTP
 import CarrelMediaSource
 import CarrelProxy
 import Glibc
