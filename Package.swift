@@ -449,6 +449,7 @@ let testTargets: [Target] = [
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/SavedPackageProgram", carrel("Bytes Crypto SavedMedia")),
     executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
     support("Programs/StorePairs", ["CarrelStore"]),
     executable(
@@ -628,7 +629,7 @@ let testTargets: [Target] = [
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files SavedMedia Testing Threads XML")
+        ["SavedPackageProgram"] + carrel("Bytes Crypto Files SavedMedia Testing")
     ),
     tests(
         "Clients/CarrelDownloadsTests",
@@ -748,6 +749,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("SliceFuzz", carrel("Bytes Video")),
         fuzz("StreamListFuzz", ["CarrelContentKeys"]),
         fuzz("WebVTTFuzz", carrel("Bytes MP4 TimedText")),
+        fuzz("SavedTableFuzz", carrel("Bytes SavedMedia")),
+        fuzz("SealedFileFuzz", ["CLinux"] + carrel("Bytes Crypto Files SavedMedia")),
         fuzz("SegmentIndexFuzz", carrel("Bytes Packager")),
         fuzz("SettingsFuzz", carrel("CommandLine Settings")),
         fuzz("StatusFuzz", carrel("Bytes LCP")),
@@ -776,7 +779,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",
-            ["CPublicationLoops", "ProtectedPublications"] + carrel("Bytes Crypto HTTP HTTPClient LCP Publication Threads"),
+            ["CPublicationLoops", "ProtectedPublications"]
+                + carrel("Bytes Crypto HTTP HTTPClient LCP LicensedPublications Player Publication Threads Vault"),
             exclude: ["C", "curve", "hostile", "hostile-pdf", "measure", "run"]
         ),
         benchmark("ScanBench", carrel("Audio Bytes Crypto MP4 Packager")),

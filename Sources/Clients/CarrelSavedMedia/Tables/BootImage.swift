@@ -138,7 +138,7 @@ package struct BootImage: Sendable, Equatable {
     }
 
     /// The file.
-    func written() -> [UInt8] {
+    package func written() -> [UInt8] {
         var xml = XMLWriter()
         xml.start(
             "HLSMoviePackage",
