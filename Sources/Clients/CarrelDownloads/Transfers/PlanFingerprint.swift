@@ -16,27 +16,32 @@ enum PlanFingerprint {
 
     static func of(_ plan: MediaPlan) -> [UInt8] {
         var digest = SHA256.Stream()
-        func add(_ text: String) {
-            let line = Array((text + "\n").utf8)
-            digest.update(line.rawSpan)
+        for line in lines(of: plan) {
+            let bytes = Array((line + "\n").utf8)
+            digest.update(bytes.rawSpan)
         }
-        for key in plan.keys { add("key \(key.method ?? "") \(key.keyFormat ?? "") \(key.names.filter { !$0.isAddress })") }
+        return digest.finish()
+    }
+
+    private static func lines(of plan: MediaPlan) -> [String] {
+        var lines: [String] = []
+        for key in plan.keys { lines.append("key \(key.method ?? "") \(key.keyFormat ?? "") \(key.names.filter { !$0.isAddress })") }
         for stream in plan.streams {
-            add("stream \(stream.kind) \(stream.bandwidth) \(stream.pieces.count)")
-            for piece in stream.pieces { add("\(piece.isInitialization) \(piece.isEncrypted) \(piece.range?.description ?? "")") }
+            lines.append("stream \(stream.kind) \(stream.bandwidth) \(stream.pieces.count)")
+            for piece in stream.pieces { lines.append("\(piece.isInitialization) \(piece.isEncrypted) \(piece.range?.description ?? "")") }
         }
         for document in plan.documents {
             if document.bytes.starts(with: Array("#EXTM3U".utf8)) {
                 for line in String(decoding: document.bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
                 where tags.contains(where: { line.hasPrefix($0) }) {
-                    add(line.replacing(/URI="[^"]*"/, with: ""))
+                    lines.append(String(line).replacing(/URI="[^"]*"/, with: ""))
                 }
             } else if !document.bytes.starts(with: Array("<".utf8)) {
                 // initialization segments and indexes; manifests have addresses
-                add("document \(SHA256.hash(document.bytes.rawSpan))")
+                lines.append("document \(SHA256.hash(document.bytes.rawSpan))")
             }
         }
-        return digest.finish()
+        return lines
     }
 }
 
