@@ -20,12 +20,15 @@ private final class MockDesktop: Sendable {
 
     init() async throws {
         let program = try requirePeer("dbus-daemon")
-        guard try await runProcess(["/usr/bin/python3", "-c", "import dbusmock"]).status.isSuccess else {
-            try Test.cancel("python3-dbusmock is not installed: nothing to test against")
-        }
+        let hasMock = try await runProcess(["/usr/bin/python3", "-c", "import dbusmock"]).status.isSuccess
+        try Self.require(hasMock)
         address = "unix:path=\(directory.path)/bus"
         daemon = try BackgroundProcess([program, "--session", "--nofork", "--print-address=1", "--address=\(address)"])
         _ = try await daemon.waitForLine(containing: "unix:path")
+    }
+
+    private static func require(_ hasMock: Bool) throws {
+        guard hasMock else { try Test.cancel("python3-dbusmock is not installed: nothing to test against") }
     }
 
     private var environment: [String: String] {
@@ -95,7 +98,7 @@ private final class MockDesktop: Sendable {
             Issue.record("\(wanted) did not come", sourceLocation: sourceLocation)
         }
         defer { alarm.cancel() }
-        while let value = await values.next() {
+        while let value = await values.next(isolation: nil) {
             if value == wanted { return }
             if alarm.isCancelled { break }
         }
@@ -125,6 +128,7 @@ private final class MockDesktop: Sendable {
         try await desktop.set(MockDesktop.network, "State", "uint32:20")
         try await expect(.none, .no, &values)
         try await desktop.set(MockDesktop.network, "State", "uint32:70")
+        try await expect(.metered, .no, &values)
         try await desktop.set(MockDesktop.network, "Connectivity", "uint32:2")
         try await expect(.none, .no, &values)
         await desktop.stop(MockDesktop.network)

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 /// A reader's folder, and a server of files on this machine that can fail, wait and stop.

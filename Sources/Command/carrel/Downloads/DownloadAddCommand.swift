@@ -61,6 +61,6 @@ struct DownloadAdd: Command {
     }
 
     private func report(_ item: DownloadItem, _ console: Console) {
-        if queue.json { console.print(item.json) } else { console.print(DownloadBoard.line(item)) }
+        if queue.json { console.printLine(item.json) } else { console.print(DownloadBoard.line(item)) }
     }
 }

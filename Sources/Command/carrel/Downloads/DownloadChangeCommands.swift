@@ -101,7 +101,7 @@ struct DownloadRenew: Command {
             for item in items {
                 do {
                     let renewed = try await downloads.renew(item.id)
-                    if queue.json { console.print(renewed.json) } else { console.print(DownloadBoard.line(renewed)) }
+                    if queue.json { console.printLine(renewed.json) } else { console.print(DownloadBoard.line(renewed)) }
                 } catch {
                     // the others are renewed all the same
                     guard items.count > 1 else { throw error }
@@ -195,12 +195,12 @@ struct DownloadSet: Command {
             if let evicts { all.evicts = evicts == .on }
             try await downloads.setQueueLimits(all)
             guard output.json else { return console.note("the limits of all downloads are set") }
-            console.print(
+            console.printLine(
                 [
                     "limitRate": all.transfers.bytesPerSecond.map { .integer($0) } ?? .null,
                     "connections": all.transfers.connections.map { .integer($0) } ?? .null, "items": .integer(all.items),
                     "quota": all.quota.map { .integer($0) } ?? .null, "evict": .bool(all.evicts),
-                ] as JSON
+                ]
             )
         }
     }
@@ -218,7 +218,7 @@ extension DownloadFolderOptions {
             for item in try await names.items(in: downloads, where: fits) {
                 try await body(downloads, item)
                 let changed = try await downloads.item(item.id)
-                if folder.json { console.print(changed.json) } else { console.print(DownloadBoard.line(changed)) }
+                if folder.json { console.printLine(changed.json) } else { console.print(DownloadBoard.line(changed)) }
             }
         }
     }
@@ -240,7 +240,7 @@ extension DownloadFolderOptions {
                 }
                 var object = item.json.object ?? JSONObject()
                 object["state"] = "removing"
-                console.print(.object(object) as JSON)
+                console.printLine(.object(object))
             }
         }
     }

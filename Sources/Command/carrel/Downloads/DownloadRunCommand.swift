@@ -24,7 +24,7 @@ struct DownloadRun: Command {
         try await queue.use(console) { downloads in
             var ended: [JSON] = []
             let json = queue.json
-            defer { if json { console.print(["downloads": .array(ended)] as JSON) } }
+            defer { if json { console.printLine(["downloads": .array(ended)]) } }
             try await DownloadTransfer(downloads, console, stop).run(until: nil) { item in
                 if json { ended.append(item.json) } else { console.print(DownloadBoard.line(item)) }
             }
