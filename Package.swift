@@ -395,7 +395,10 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicensedPublications",
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
-    library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
+    library(
+        "Clients/CarrelContentKeys",
+        carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")
+    ),
     library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
@@ -449,6 +452,7 @@ let testTargets: [Target] = [
     support("Programs/ProgramArguments"),
     executable("Tests/Programs/PublicationProgram", carrel("JSON Publication Threads")),
     executable("Tests/Programs/ReaderProgram", ["CarrelReader"]),
+    executable("Tests/Programs/SavedPackageProgram", carrel("Bytes Crypto SavedMedia")),
     executable("Tests/Programs/StoreCrashWriter", ["StorePairs"] + carrel("Bytes Postgres Store Threads")),
     support("Programs/StorePairs", ["CarrelStore"]),
     executable(
@@ -622,13 +626,14 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        ["PlayerProgram"] + carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
-        ) + wholeServer
+        ["PlayerProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
+            ) + wholeServer
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
-        carrel("Bytes Crypto Files SavedMedia Testing Threads XML")
+        ["SavedPackageProgram"] + carrel("Bytes Crypto Files SavedMedia Testing")
     ),
     tests(
         "Clients/CarrelDownloadsTests",

@@ -7,11 +7,13 @@ public enum Hex {
     /// - Parameter bytes: the bytes to encode.
     /// - Returns: the digits.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
+        // an array of its own, because a generic sequence is read slowly
+        let bytes = Array(bytes)
         var out: [UInt8] = []
+        out.reserveCapacity(2 * bytes.count)
         for byte in bytes {
-            out.append(digits[Int(byte >> 4)])
-            out.append(digits[Int(byte & 15)])
+            out.append(digit(byte >> 4))
+            out.append(digit(byte & 15))
         }
         return String(decoding: out, as: UTF8.self)
     }
@@ -21,9 +23,11 @@ public enum Hex {
     /// - Parameter text: the digits.
     /// - Returns: the bytes, or nil.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let characters = Array(text.utf8)
         var out: [UInt8] = []
+        out.reserveCapacity(characters.count / 2)
         var high: UInt8?
-        for character in text.utf8 {
+        for character in characters {
             guard let digit = value(character) else { return nil }
             if let first = high {
                 out.append(first << 4 | digit)
@@ -33,6 +37,10 @@ public enum Hex {
             }
         }
         return high == nil ? out : nil
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     static func value(_ character: UInt8) -> UInt8? {

@@ -22,40 +22,55 @@ extension LicenseMessage {
         keys: [CommunicationKey],
         at now: Instant
     ) throws(RightsError) -> LicenseMessage {
-        let signed: TypedJWS.Unverified
-        do throws(JOSEError) { signed = try TypedJWS.Unverified(text, as: kind) } catch {
-            throw RightsError(
-                error.code == .malformed ? .malformed : .signature,
-                "the license message is not signed with HS256 as a JWT"
-            )
-        }
-        let payload = signed.unverifiedPayload
-        guard let object = try? JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12, byteCount: 16_384, values: 2048)).object
-        else {
-            throw RightsError(.malformed, "the license message is not a JSON object")
-        }
-        let members = MessageMembers(object)
-        guard let key = try members.keyID("com_key_id").flatMap({ id in keys.first { $0.id == id } }) else {
+        let message = try Unverified(text)
+        guard let key = keys.first(where: { $0.id == message.keyID }) else {
             throw RightsError(.token, "the license message is for another service: its communication key is not known")
         }
-        do throws(JOSEError) { _ = try signed.verified(by: key.mac) } catch {
-            throw RightsError(.signature, "the license message is not signed with its communication key")
-        }
-        return try LicenseMessage(members, key, at: now)
+        return try message.verified(by: key, at: now)
     }
 
-    /// The communication key that a message names, before anything of it is checked: to find the key.
-    ///
-    /// - Parameter text: as for ``read(_:keys:at:)``.
-    /// - Returns: the key's id.
-    /// - Throws: `rights.malformed`.
-    package static func unverifiedKeyID(of text: some StringProtocol) throws(RightsError) -> KeyID {
-        do throws(JOSEError) {
-            let payload = try TypedJWS.Unverified(text, as: kind).unverifiedPayload
-            let json = try? JSON.parse(payload.rawSpan, limits: JSONLimits(depth: 12, byteCount: 16_384, values: 2048))
-            if let id = json?["com_key_id"]?.string.flatMap({ KeyID(uuid: $0) }) { return id }
-        } catch {}
-        throw RightsError(.malformed, "the license message is not signed with HS256 as a JWT, or names no communication key")
+    /// A message before its signature is verified: it only tells which key verifies it.
+    package struct Unverified: Sendable {
+        /// The ID of the communication key that the message names.
+        package let keyID: KeyID
+        private let signed: TypedJWS.Unverified
+        private let members: MessageMembers
+
+        /// Parses a message.
+        ///
+        /// - Parameter text: as for ``LicenseMessage/read(_:keys:at:)``.
+        /// - Throws: `rights.malformed`, `rights.signature`; `rights.token` if it names no communication key.
+        package init(_ text: some StringProtocol) throws(RightsError) {
+            do throws(JOSEError) { signed = try TypedJWS.Unverified(text, as: kind) } catch {
+                throw RightsError(
+                    error.code == .malformed ? .malformed : .signature,
+                    "the license message is not signed with HS256 as a JWT"
+                )
+            }
+            let limits = JSONLimits(depth: 12, byteCount: 16_384, values: 2048)
+            guard let object = try? JSON.parse(signed.unverifiedPayload.rawSpan, limits: limits).object else {
+                throw RightsError(.malformed, "the license message is not a JSON object")
+            }
+            members = MessageMembers(object)
+            guard let id = try members.keyID("com_key_id") else {
+                throw RightsError(.token, "the license message names no communication key")
+            }
+            keyID = id
+        }
+
+        /// Verifies the message.
+        ///
+        /// - Parameters:
+        ///   - key: the communication key.
+        ///   - now: the service's time.
+        /// - Returns: the verified message.
+        /// - Throws: `rights.malformed`; `rights.signature`; `rights.expired` for a message outside its validity.
+        package func verified(by key: CommunicationKey, at now: Instant) throws(RightsError) -> LicenseMessage {
+            do throws(JOSEError) { _ = try signed.verified(by: key.mac) } catch {
+                throw RightsError(.signature, "the license message is not signed with its communication key")
+            }
+            return try LicenseMessage(members, key, at: now)
+        }
     }
 
     private init(_ members: MessageMembers, _ key: CommunicationKey, at now: Instant) throws(RightsError) {

@@ -135,11 +135,11 @@ package final class Tokens: Sendable {
     package func message(_ text: String, at now: Instant) async throws -> (
         message: LicenseMessage, signer: CommunicationKeys.Signer
     ) {
-        let id = try LicenseMessage.unverifiedKeyID(of: text)
-        guard let (key, signer) = try await communicationKeys.find(id, at: now) else {
+        let message = try LicenseMessage.Unverified(text)
+        guard let (key, signer) = try await communicationKeys.find(message.keyID, at: now) else {
             throw RightsError(.token, "the license message is for another service: its communication key is not known")
         }
-        return (try LicenseMessage.read(text, keys: [key], at: now), signer)
+        return (try message.verified(by: key, at: now), signer)
     }
 
     /// Opens a token of registration or deregistration.

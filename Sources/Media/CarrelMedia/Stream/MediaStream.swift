@@ -3,22 +3,34 @@
 public import CarrelBytes
 package import CarrelCrypto
 package import CarrelDCF
+import CarrelThreads
+import CarrelThreads
 
 /// The clear bytes of content that is encrypted as a whole, read in order or from any place.
 ///
 /// Memory grows with the bytes of one read alone. A seek reads nothing: the next read begins at the block before the position in
-/// CBC, and at the position's counter in CTR.
+/// CBC, and at the position's counter in CTR. Short reads are decrypted on the caller's executor: a change of threads takes longer than
+/// 64 KiB of AES.
 ///
 /// ```swift
 /// let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
-/// try await stream.seek(to: 1_000_000)
+/// stream.seek(to: 1_000_000)
 /// while true {
 ///     let bytes = try await stream.read(upTo: 1 << 16)
 ///     if bytes.isEmpty { break }
 /// }
 /// await stream.close()
 /// ```
-public actor MediaStream {
+public final class MediaStream: Sendable {
+    private struct State {
+        /// The key; nil after the stream was closed, and for clear content.
+        var grant: ContentKeyGrant?
+        /// The source of the key, which moves and ends it while it exists; nil after the stream was closed.
+        var keys: (any ContentKeySource)?
+        var position: Int64 = 0
+        var isClosed = false
+    }
+
     /// The format of the encrypted bytes.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
@@ -89,28 +101,23 @@ public actor MediaStream {
     }
 
     /// Bytes in the clear.
-    public nonisolated let size: Int64
+    public let size: Int64
     /// The media type of the clear bytes, if known.
-    public nonisolated let contentType: String?
+    public let contentType: String?
     /// The headers of a DCF's object; nil for other kinds.
-    package nonisolated let headers: DCFHeaders?
+    package let headers: DCFHeaders?
     /// The end of the key; nil for clear content.
-    package nonisolated let end: ContentKeyEnd?
+    package let end: ContentKeyEnd?
 
     /// Whether tags protect the bytes from change. Without them a change is noticed in the padding at most.
-    public nonisolated let detectsChanges: Bool
+    public let detectsChanges: Bool
 
     private let source: any MediaSource
     /// Checks the tags; nil if there are none.
     private let checked: CheckedPayload?
     private let payload: EncryptedPayload
     private let clock: any WallClock
-    /// The key; nil after the stream was closed, and for clear content.
-    private var grant: ContentKeyGrant?
-    /// The source of the key, which moves and ends it while it exists; nil after the stream was closed.
-    private var keys: (any ContentKeySource)?
-    private var position: Int64 = 0
-    private var isClosed = false
+    private let state: Locked<State>
 
     /// Bytes of one read, at most.
     public static let readLimit = 16 << 20
@@ -127,8 +134,7 @@ public actor MediaStream {
     ) {
         self.source = source
         self.payload = payload
-        self.grant = grant
-        self.keys = keys
+        state = Locked(State(grant: grant, keys: keys))
         self.clock = clock
         self.contentType = contentType
         self.headers = headers
@@ -308,12 +314,12 @@ public actor MediaStream {
     }
 
     /// The position of the next read, from 0 to ``size``.
-    public func tell() -> Int64 { position }
+    public func tell() -> Int64 { state.withLock { $0.position } }
 
     /// Sets the position of the next read.
     ///
     /// - Parameter offset: from 0 to ``size``; a place beyond them becomes the next of these.
-    public func seek(to offset: Int64) { position = min(max(0, offset), size) }
+    public func seek(to offset: Int64) { state.withLock { $0.position = min(max(0, offset), size) } }
 
     /// Reads the next bytes and advances the position.
     ///
@@ -321,14 +327,18 @@ public actor MediaStream {
     /// - Returns: the available bytes, up to `count`; empty at the end.
     /// - Throws: as ``read(_:)``; a failed read does not move the position.
     public func read(upTo count: Int) async throws -> [UInt8] {
-        let start = position
-        let range = start..<start + min(size - start, Int64(min(max(0, count), Self.readLimit)))
         // claimed before the wait, so that two tasks never read the same bytes
-        position = range.upperBound
+        let range = state.withLock { state -> Range<Int64> in
+            let start = state.position
+            state.position += min(size - start, Int64(min(max(0, count), Self.readLimit)))
+            return start..<state.position
+        }
         do {
             return try await read(range)
         } catch {
-            if position > start { position = start }
+            state.withLock { state in
+                if state.position > range.lowerBound { state.position = range.lowerBound }
+            }
             throw error
         }
     }
@@ -340,11 +350,26 @@ public actor MediaStream {
     /// - Throws: the errors of the source; `media.closed`, `media.expired-key`, `media.refused-key`; `media.altered` if a block of a
     ///   tagged DCF was changed, moved or cut off; `Malformed` if the padding at the end is wrong: another key, or altered bytes.
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
+        let (isClosed, grant) = state.withLock { ($0.isClosed, $0.grant) }
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
         if let grant { try Self.check(grant, clock) }
         let whole = payload.clamped(range)
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
+        guard wanted.count <= Self.shortLength else { return try await readLong(wanted, grant) }
+        return try await read(wanted, grant)
+    }
+
+    /// Bytes that are decrypted on the caller's executor, at most.
+    private static let shortLength = 1 << 18
+
+    /// Reads bytes on the threads of tasks: the caller may draw an interface.
+    @concurrent
+    private func readLong(_ wanted: Range<Int64>, _ grant: ContentKeyGrant?) async throws -> [UInt8] {
+        try await read(wanted, grant)
+    }
+
+    private func read(_ wanted: Range<Int64>, _ grant: ContentKeyGrant?) async throws -> [UInt8] {
         let key = grant?.key
         let bytes: [UInt8]
         if let checked, let key {
@@ -359,10 +384,12 @@ public actor MediaStream {
 
     /// Closes the stream and its source, and drops the key.
     public func close() async {
-        guard !isClosed else { return }
-        isClosed = true
-        grant = nil
-        keys = nil
+        let isFirst = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state = State(grant: nil, keys: nil, position: state.position, isClosed: true)
+            return true
+        }
+        guard isFirst else { return }
         checked?.close()
         await source.close()
     }

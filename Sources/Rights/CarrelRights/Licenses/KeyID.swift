@@ -9,6 +9,8 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
     package static let byteCount = 16
     /// The prefix of content ids that name their key.
     private static let prefix = "urn:marlin:kid:"
+    /// The places of the hyphens in the form of RFC 9562 §4.
+    private static let hyphens = [8, 13, 18, 23]
 
     /// 16 bytes, in the order in which they are written.
     package let bytes: [UInt8]
@@ -27,9 +29,11 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
 
     /// - Parameter uuid: the form of RFC 9562 §4 in either case; nil for anything else.
     package init?(uuid: some StringProtocol) {
-        let parts = uuid.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
-        self.init(hex: parts.joined())
+        // bytes, because generic text is taken apart slowly
+        let text = Array(uuid.utf8)
+        guard text.count == 36, Self.hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
+        let digits = text.indices.compactMap { Self.hyphens.contains($0) ? nil : text[$0] }
+        self.init(hex: String(decoding: digits, as: UTF8.self))
     }
 
     /// The id that a label names: the first 16 bytes of the SHA-256 of its UTF-8. How the services that Carrel follows hash a label is not
@@ -52,8 +56,9 @@ package struct KeyID: Sendable, Hashable, CustomStringConvertible {
 
     /// The form of RFC 9562 §4 in lower case.
     package var uuid: String {
-        let digits = Array(hex)
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+        var text = Array(hex.utf8)
+        for place in Self.hyphens { text.insert(UInt8(ascii: "-"), at: place) }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The content id that names this key and no other.

@@ -38,7 +38,7 @@ func clearSegment(_ pieces: [[UInt8]], number: UInt64, keyLine: String, of playl
 func tail(of path: String, count: Int, keys: GivenKeys) async throws -> [UInt8] {
     let source = try await FileSource(path: path)
     let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
-    await stream.seek(to: stream.size - Int64(count))
+    stream.seek(to: stream.size - Int64(count))
     let bytes = try await stream.read(upTo: count)
     await stream.close()
     return bytes

@@ -87,7 +87,7 @@ struct `A stream of encrypted content` {
         #expect(try await short.read(upTo: .max) == Array(clear[10...]))
         #expect(try await short.read(upTo: .min).isEmpty)
         let endless = try await MediaStream.open(EndlessSource(), as: .aes128CTR(raw), keys: keys)
-        await endless.seek(to: .max - 20)
+        endless.seek(to: .max - 20)
         #expect(try await endless.read(upTo: .max).count == 20)
         #expect(try await endless.read(.max - 9..<Int64.max).count == 9)
         await #expect(throws: Malformed.self) { _ = try await MediaStream.open(EndlessSource(), as: .dcf(), keys: keys) }
@@ -102,13 +102,13 @@ struct `A stream of encrypted content` {
             #expect(stream.size == Int64(count))
             #expect(stream.contentType == "audio/mpeg")
             for piece in [1, 15, 16, 17, 4096, 1 << 20] where count / piece < 2000 {
-                await stream.seek(to: 0)
+                stream.seek(to: 0)
                 var all: [UInt8] = []
                 while true {
                     let bytes = try await stream.read(upTo: piece)
                     if bytes.isEmpty { break }
                     all += bytes
-                    #expect(await stream.tell() == Int64(all.count))
+                    #expect(stream.tell() == Int64(all.count))
                 }
                 #expect(all == clear)
             }
@@ -126,15 +126,15 @@ struct `A stream of encrypted content` {
             for _ in 0..<100 {
                 let from = Int.random(in: 0...1000, using: &random)
                 let count = Int.random(in: 0...200, using: &random)
-                await stream.seek(to: Int64(from))
-                #expect(await stream.tell() == Int64(from))
+                stream.seek(to: Int64(from))
+                #expect(stream.tell() == Int64(from))
                 #expect(try await stream.read(upTo: count) == Array(clear[from..<min(1000, from + count)]))
                 #expect(try await stream.read(Int64(from)..<Int64(from + count)) == Array(clear[from..<min(1000, from + count)]))
             }
-            await stream.seek(to: -5)
-            #expect(await stream.tell() == 0)
-            await stream.seek(to: .max)
-            #expect(await stream.tell() == 1000)
+            stream.seek(to: -5)
+            #expect(stream.tell() == 0)
+            stream.seek(to: .max)
+            #expect(stream.tell() == 1000)
             #expect(try await stream.read(upTo: 10).isEmpty)
             #expect(try await stream.read(upTo: -1).isEmpty)
         }
@@ -145,7 +145,7 @@ struct `A stream of encrypted content` {
         let source = HTTPSource("https://media.example/a", client: server)
         let stream = try await MediaStream.open(source, as: .dcf(), keys: keys)
         #expect(server.state.withLock { $0.requests } == ["bytes=0-65535"])
-        await stream.seek(to: 200_000)
+        stream.seek(to: 200_000)
         #expect(try await stream.read(upTo: 16) == Array(numbered(300_000)[200_000..<200_016]))
         let file = try DCFFile(BytesReader(server.state.withLock { $0.body }))
         let start = try #require(file.objects.first).payload.start
@@ -162,7 +162,7 @@ struct `A stream of encrypted content` {
             return pieces
         }
         #expect(pieces.reduce(0) { $0 + $1.count } == clear.count)
-        #expect(await opened.stream.tell() == 100_000)
+        #expect(opened.stream.tell() == 100_000)
     }
 
     @Test func `gives nothing once it is closed`() async throws {
@@ -276,7 +276,7 @@ struct `The key of a stream` {
         #expect(try await stream.read(upTo: 1) == [0])
         clock.set(Instant(milliseconds: 2_000_000))
         await #expect(throws: MediaError(.expiredKey, "")) { _ = try await stream.read(upTo: 1) }
-        #expect(await stream.tell() == 1)
+        #expect(stream.tell() == 1)
         await #expect(throws: MediaError(.expiredKey, "")) {
             _ = try await open(GrantedKeys(answers: [name: .granted(grant)]), clock: clock)
         }
