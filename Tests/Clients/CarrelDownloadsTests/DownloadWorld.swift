@@ -35,19 +35,23 @@ final class DownloadWorld: Sendable {
         options.pace.batchTime = .milliseconds(20)
         options.pace.partialTime = .milliseconds(100)
         change(&options)
-        let (reader, clock) = (reader, clock)
         return try Downloads(folder: reader, options: options) {
             guard !isLocked else { throw TestFailure("the passphrase is unknown") }
-            let folder = "\(reader)/vault"
-            let vault: Vault
-            do throws(VaultError) {
-                let passphrase = Secret(Array(Self.passphrase.utf8))
-                vault = try await Vault.file(folder: folder, passphrase: passphrase, create: true, scrypt: .cheap)
-            } catch {
-                vault = try await Vault.file(folder: folder, passphrase: Self.passphrase)
-            }
-            return try PlayerEngine(folder: reader, vault: vault, app: .init(name: "test", build: "1"), clock: clock)
+            return try await self.engine()
         }
+    }
+
+    /// The engine of the folder, whose vault is created by the first call.
+    func engine() async throws -> PlayerEngine {
+        let folder = "\(reader)/vault"
+        let vault: Vault
+        do throws(VaultError) {
+            let passphrase = Secret(Array(Self.passphrase.utf8))
+            vault = try await Vault.file(folder: folder, passphrase: passphrase, create: true, scrypt: .cheap)
+        } catch {
+            vault = try await Vault.file(folder: folder, passphrase: Self.passphrase)
+        }
+        return try PlayerEngine(folder: reader, vault: vault, app: .init(name: "test", build: "1"), clock: clock)
     }
 
     static let passphrase = "correct horse"

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CarrelBytes
+import CarrelDownloads
+import CarrelPlayer
+import CarrelTesting
+import Glibc
+import Testing
+
+struct `A transferring process that is killed` {
+    private let environment = ["CARREL_VAULT_PASSPHRASE": DownloadWorld.passphrase, "PATH": "/usr/bin:/bin"]
+
+    /// Kills at random moments of keys, media, renames, the journal and deletion: 20 in a usual run, `CARREL_KILLS` in a long one.
+    private static let kills = unsafe getenv("CARREL_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 20
+
+    private func program(_ words: [String]) throws -> BackgroundProcess {
+        try BackgroundProcess([programFolder + "/DownloadProgram"] + words, environment: environment)
+    }
+
+    /// The ids of items with keys or a package key.
+    private func itemsWithKeys(_ world: DownloadWorld) async throws -> Set<String> {
+        let engine = try await world.engine()
+        let ids = try await engine.savedItems().savedItems()
+        await engine.shutdown()
+        return Set(ids)
+    }
+
+    /// The numbers of segments under their final names.
+    private func durable(_ world: DownloadWorld, _ id: String) -> Set<Int> {
+        Set((0..<60).filter { unsafe access(world.directory.file("reader/downloads/\(id)/0-1/\(Self.name($0))"), F_OK) == 0 })
+    }
+
+    private static func name(_ number: Int) -> String {
+        String(repeating: "0", count: 5 - String(number).count) + String(number) + ".frag"
+    }
+
+    @Test func `loses nothing that was durable, and completes no item with a wrong byte`() async throws {
+        let world = DownloadWorld(count: 60, size: 16_000)
+        world.server.fail { call in
+            if call.path.hasPrefix("segment") { usleep(UInt32.random(in: 0...30_000)) }
+            return false
+        }
+        let queue = try world.queue()
+        let (item, _) = try await queue.add(DownloadSource(world.server.url))
+        var fetched: Set<Int> = []
+        for _ in 0..<Self.kills {
+            let before = world.server.segments.count
+            let process = try program([world.reader, "run"])
+            try await Task.sleep(for: .milliseconds(Int.random(in: 20...500)))
+            _ = await process.kill()
+            let requested = world.server.segments.dropFirst(before).compactMap { Int($0.dropFirst(8).dropLast(3)) }
+            #expect(fetched.isDisjoint(with: requested), "a durable segment was fetched again")
+            #expect(Set(requested).count == requested.count)
+            let state = try await queue.item(item.id).state
+            #expect(state == .queued || state == .completed)
+            if state == .completed {
+                #expect(world.isWhole(item.id, count: 60))
+                try await queue.delete(item.id)
+                fetched = []
+                break
+            }
+            fetched = durable(world, item.id)
+        }
+        if !(try await queue.items().isEmpty) {
+            try await queue.run()
+            #expect(try await queue.item(item.id).state == .completed)
+            #expect(world.isWhole(item.id, count: 60))
+        }
+        await queue.close()
+    }
+
+    @Test func `keeps no key without its item, wherever a deletion ends`() async throws {
+        let world = DownloadWorld(count: 30, size: 4_000)
+        let queue = try world.queue()
+        for kill in 0..<Self.kills {
+            let (item, _) = try await queue.add(DownloadSource("\(world.server.url)?\(kill)"))
+            // also one whose transfers were killed
+            if kill % 2 == 0 { try await queue.run() } else {
+                let process = try program([world.reader, "run"])
+                try await Task.sleep(for: .milliseconds(Int.random(in: 20...300)))
+                _ = await process.kill()
+            }
+            let deletion = try program([world.reader, "delete", item.id])
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...120)))
+            _ = await deletion.kill()
+            try await queue.run()
+            let ids = Set(try await queue.items().map(\.id))
+            #expect(try await itemsWithKeys(world).isSubset(of: ids))
+            if ids.contains(item.id) {
+                // the deletion had not begun
+                #expect(try await queue.item(item.id).state == .completed)
+                #expect(world.isWhole(item.id, count: 30))
+                try await queue.delete(item.id)
+            }
+            #expect(unsafe access(world.directory.file("reader/downloads/\(item.id)"), F_OK) != 0)
+        }
+        #expect(try await itemsWithKeys(world).isEmpty)
+        await queue.close()
+    }
+}
+
+/// The folder of the programs under test, which are built next to the tests.
+let programFolder: String = {
+    let path = unsafe realpath("/proc/self/exe", nil)
+    defer { unsafe free(path) }
+    let here = unsafe path.map { unsafe String(cString: $0) } ?? ""
+    return here.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
+}()
