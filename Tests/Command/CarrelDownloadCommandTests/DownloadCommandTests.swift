@@ -88,6 +88,44 @@ import Testing
         #expect(unknown.status == .exited(66), "\(unknown.errorText)")
     }
 
+    @Test func `traces what is saved, in color on a terminal alone`() async throws {
+        try await world.makeFilm()
+        let plain = try await world.carrel(["download", "add", world.url, "--trace"])
+        #expect(plain.status.isSuccess && !plain.errorText.contains("\u{1b}"), "\(plain.errorText)")
+        for words in ["content is encrypted", "all keys available", "selection being downloaded", "percent=100", "selection finished"] {
+            #expect(plain.errorText.contains(words), "\(words): \(plain.errorText)")
+        }
+        let lines = plain.errorText.split(separator: "\n").filter { !$0.contains("are in the vault") }
+        #expect(lines.allSatisfy { $0.firstMatch(of: /^ *\d+ ms +\d\d:\d\d:\d\d/) != nil }, "\(plain.errorText)")
+        let keys = try #require(lines.firstIndex { $0.contains("all keys available") })
+        let media = try #require(lines.firstIndex { $0.contains("selection being downloaded") })
+        #expect(keys < media, "the keys come first")
+        let script = try requirePeer("script")
+        for (color, variables) in [(true, [:]), (false, ["NO_COLOR": "1"])] {
+            let result = try await runProcess(
+                [script, "-qec", "'\(try CarrelProgram.path())' play film.m3u8 --home '\(world.home)' --player true --trace", "/dev/null"],
+                environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase]
+                    .merging(variables) { $1 }
+            )
+            #expect(result.text.contains("\u{1b}[32mplayback") == color, "\(result.text)")
+        }
+    }
+
+    @Test func `has a bar for each item on a terminal`() async throws {
+        try await world.makeFilm()
+        world.delaySegments(milliseconds: 150)
+        let script = try requirePeer("script")
+        let words = "download add \(world.url) '\(world.url)?again' --home '\(world.home)'"
+        let result = try await runProcess(
+            [script, "-qec", "'\(try CarrelProgram.path())' \(words)", "/dev/null"],
+            environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase]
+        )
+        #expect(result.status.isSuccess, "\(result.text)")
+        // both bars are erased and drawn again: the cursor goes a line up
+        #expect(result.text.contains("\u{1b}[A\u{1b}[K") && result.text.contains("film.m3u8 "), "\(result.text)")
+        #expect(result.text.contains("completed"))
+    }
+
     @Test func `leaves the rest to run after Ctrl-C, and fetches no finished segment again`() async throws {
         try await world.makeFilm()
         world.delaySegments(milliseconds: 400)

@@ -94,7 +94,7 @@ import Testing
         #expect(played.errorText.contains("key-delivery") && played.errorText.contains("persistable key"), "\(played.errorText)")
     }
 
-    @Test func `ends with its term, also in the middle, and is renewed without fetching media`() async throws {
+    @Test func `ends with its term, also in the middle, and has a status of its own`() async throws {
         let site = try await site()
         let manifest = try Fixtures.path("media/dash/timeline-cenc/manifest.mpd")
         let token = try await token(

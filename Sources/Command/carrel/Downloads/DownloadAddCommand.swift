@@ -44,7 +44,7 @@ struct DownloadAdd: Command {
         let chosen = try sources.map { try resolver.source($0, title: title ?? "") }
         let settings = try save.settings()
         let stop = StopSignals()
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, trace in
             var ids: [String] = []
             for source in chosen {
                 let (item, isNew) = try await downloads.add(source, settings)
@@ -55,7 +55,7 @@ struct DownloadAdd: Command {
                 for id in ids { report(try await downloads.item(id), console) }
                 return
             }
-            let transfer = DownloadTransfer(downloads, console, stop)
+            let transfer = DownloadTransfer(downloads, console, stop, trace)
             try await transfer.run(until: ids) { item in report(item, console) }
         }
     }

@@ -95,7 +95,7 @@ struct DownloadRenew: Command {
     func validate() throws(UsageError) { try names.check() }
 
     func run(_ console: Console) async throws {
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, _ in
             let items = try await names.items(in: downloads) { $0.state == .completed || $0.state == .expired }
             var failure: (any Error)?
             for item in items {
