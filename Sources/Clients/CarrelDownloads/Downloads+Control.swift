@@ -128,14 +128,8 @@ extension Downloads {
     /// - Throws: `download.unknown`; `download.disk`, `download.journal` if a part of it stays: the next process that uses the folder
     ///   continues.
     public func delete(_ id: String, givesBack: Bool = false) async throws(DownloadError) {
-        do throws(DownloadError) {
-            guard try await journal.markRemoved(id, givesBack: givesBack) else { throw Self.unknown(id) }
-        } catch {
-            // the row cannot be marked on a full disk: the files make room for it, and their new name tells that they are being removed
-            guard error.code == .diskFull else { throw error }
-            try folder.remove(id)
-            guard try await journal.markRemoved(id, givesBack: givesBack) else { throw Self.unknown(id) }
-        }
+        guard try await mark(id, givesBack) else { throw Self.unknown(id) }
+        defer { folder.makeReserve() }
         // the process that transfers removes it, so that it writes no more of its files and keys
         while true {
             if let lock = TransferLock(folder) {
@@ -146,6 +140,18 @@ extension Downloads {
             guard try await journal.item(id) != nil else { return }
             do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
         }
+    }
+
+    /// Marks an item for removal, also on a full disk.
+    private func mark(_ id: String, _ givesBack: Bool) async throws(DownloadError) -> Bool {
+        for makesRoom in [{ self.folder.freeReserve() }, { (try? self.folder.remove(id)) != nil }] {
+            do throws(DownloadError) { return try await journal.markRemoved(id, givesBack: givesBack) } catch {
+                // at last the files make room for their row, and their new name tells that they are being removed
+                guard error.code == .diskFull else { throw error }
+                _ = makesRoom()
+            }
+        }
+        return try await journal.markRemoved(id, givesBack: givesBack)
     }
 
     /// Removes the files, the keys and the row of an item that is marked. Under the lock of transfers.

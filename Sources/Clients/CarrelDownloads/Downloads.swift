@@ -59,8 +59,13 @@ public final class Downloads: Sendable {
     ) throws(DownloadError) {
         self.reader = reader
         self.options = options
-        folder = try DownloadFolder(reader: reader)
-        journal = try Journal(folder: folder.path)
+        let folder = try DownloadFolder(reader: reader)
+        self.folder = folder
+        do throws(DownloadError) { journal = try Journal(folder: folder.path) } catch {
+            guard error.code == .diskFull, folder.freeReserve() else { throw error }
+            journal = try Journal(folder: folder.path)
+        }
+        folder.makeReserve()
         vault = DownloadVault(engine)
     }
 

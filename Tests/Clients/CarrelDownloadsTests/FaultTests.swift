@@ -49,6 +49,7 @@ struct `A download with faults` {
             guard call.path == "segment-3.ts", call.earlier < 2 else { return false }
             call.connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + String(repeating: "x", count: 10_000))
             call.connection.resetOnClose()
+            call.close()
             return true
         },
         Fault("a redirect to another path") { call in

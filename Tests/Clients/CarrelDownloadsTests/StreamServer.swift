@@ -12,6 +12,10 @@ final class StreamServer: Sendable {
         let earlier: Int
         let request: LoopbackRequest
         let connection: LoopbackConnection
+        fileprivate let isLast = Locked(false)
+
+        /// Closes the connection after this call.
+        func close() { isLast.withLock { $0 = true } }
     }
 
     private struct State: Sendable {
@@ -23,6 +27,8 @@ final class StreamServer: Sendable {
         var ticket = "a"
         var count: Int
         var isLive = false
+        /// Bits a second, by which the size of an item is estimated.
+        var bandwidth = 300_000
     }
 
     let size: Int
@@ -47,7 +53,10 @@ final class StreamServer: Sendable {
                     return (state.counts[path, default: 0], state.fault)
                 }
                 let call = Call(path: path, earlier: earlier, request: request, connection: connection)
-                if fault?(call) == true { continue }
+                if fault?(call) == true {
+                    if call.isLast.withLock({ $0 }) { return }
+                    continue
+                }
                 let now = state.withLock { $0 }
                 Self.respond(call, now, size)
             }
@@ -61,7 +70,7 @@ final class StreamServer: Sendable {
     private static func respond(_ call: Call, _ state: State, _ size: Int) {
         switch call.path {
         case "master.m3u8":
-            let lines = ["#EXTM3U", "#EXT-X-STREAM-INF:BANDWIDTH=300000", "video.m3u8", ""]
+            let lines = ["#EXTM3U", "#EXT-X-STREAM-INF:BANDWIDTH=\(state.bandwidth)", "video.m3u8", ""]
             call.connection.respond(body: Array(lines.joined(separator: "\n").utf8))
         case "video.m3u8": call.connection.respond(body: Array(playlist(state).utf8))
         case "key": call.connection.respond(body: [UInt8](repeating: 7, count: 16))
@@ -119,6 +128,8 @@ final class StreamServer: Sendable {
     func changeTicket() { state.withLock { $0.ticket += "x" } }
 
     func setCount(_ count: Int) { state.withLock { $0.count = count } }
+
+    func setBandwidth(_ bandwidth: Int) { state.withLock { $0.bandwidth = bandwidth } }
 
     func goLive() { state.withLock { $0.isLive = true } }
 }

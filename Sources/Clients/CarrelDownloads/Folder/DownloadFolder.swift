@@ -54,6 +54,31 @@ struct DownloadFolder: Sendable {
         return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
+    // MARK: - Full disks
+
+    /// Bytes that the journal needs to record a deletion.
+    private static let reserveSize: off_t = 512 << 10
+
+    private var reserve: String { "\(path)/.reserve" }
+
+    /// Keeps room on the disk for the journal, so that items can be deleted when the disk is full.
+    func makeReserve() {
+        var status = stat()
+        guard unsafe lstat(reserve, &status) != 0 || status.st_size < Self.reserveSize else { return }
+        let descriptor = unsafe open(reserve, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        let isMade = posix_fallocate(descriptor, 0, Self.reserveSize) == 0
+        close(descriptor)
+        if !isMade { unsafe unlink(reserve) }
+    }
+
+    /// Gives the room to the journal.
+    ///
+    /// - Returns: whether there was any.
+    func freeReserve() -> Bool { unsafe unlink(reserve) == 0 }
+
+    // MARK: - Removal
+
     /// Removes a package. A name that is removed first tells an interrupted removal from a package that lost files; a full disk does
     /// not hinder it.
     ///

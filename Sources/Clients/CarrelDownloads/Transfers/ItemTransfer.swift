@@ -173,7 +173,7 @@ struct ItemTransfer: Sendable {
                 try Task.checkCancellation()
                 let length = writer.storedLength(of: name)
                 if let digest = known[name] {
-                    if digest.length == length { present[name] = digest } else { try await journal.removePiece(name, of: id) }
+                    if digest.length == length { present[name] = digest } else { try await discard(name, writer) }
                 } else if length != nil, let digest = try Self.saved({ () throws(SavedMediaError) in try writer.digest(of: name) }) {
                     present[name] = digest
                     adopted.append((name, digest))
@@ -185,6 +185,12 @@ struct ItemTransfer: Sendable {
             try await journal.add(adopted, done: done, total: done, of: id)
         }
         return present
+    }
+
+    /// Removes a file that is not what was received. The file goes first: a file without a row counts as durable.
+    private func discard(_ name: SavedPieceName, _ writer: SavedPackageWriter) async throws {
+        try Self.saved { () throws(SavedMediaError) in try writer.remove(name) }
+        try await journal.removePiece(name, of: id)
     }
 
     private static func saved<Value>(_ body: () throws(SavedMediaError) -> Value) throws(DownloadError) -> Value {
@@ -203,15 +209,15 @@ struct ItemTransfer: Sendable {
 
     // MARK: - End
 
-    /// Reads every file again and compares its digest; then the package is complete. A damaged file is removed from the journal, so that
-    /// the next attempt fetches it again.
+    /// Reads every file again and compares its digest; then the package is complete. A damaged file is removed, so that the next
+    /// attempt fetches it again.
     private func verify(_ writer: SavedPackageWriter) async throws {
         try await move(to: .verifying)
         let digests = try await journal.pieces(of: id)
         for (name, digest) in digests {
             try Task.checkCancellation()
             do throws(SavedMediaError) { try writer.check(name, digest) } catch {
-                if error.code == .damaged || error.code == .missing { try await journal.removePiece(name, of: id) }
+                if error.code == .damaged || error.code == .missing { try await discard(name, writer) }
                 throw DownloadError(error)
             }
         }

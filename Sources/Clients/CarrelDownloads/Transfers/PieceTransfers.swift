@@ -54,14 +54,14 @@ struct PieceTransfers: Sendable {
         self.notePartial = notePartial
     }
 
-    /// Transfers all pieces. Those that are complete when one fails, or when the task is cancelled, are kept.
+    /// Transfers all pieces; the first that fails ends the others. Those that are complete then, or when the task is cancelled, are kept.
     ///
     /// - Throws: ``DownloadError``, `CancellationError`.
     func run() async throws {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<ItemLimits.workers { group.addTask { try await work(worker) } }
-                try await group.waitForAll()
+                for try await _ in group {}
             }
         } catch {
             try? await committer.finish()

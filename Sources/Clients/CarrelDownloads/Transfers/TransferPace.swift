@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The times of transfers, which tests shorten.
+/// The times and margins of transfers, which tests change.
 package struct TransferPace: Sendable {
     /// How often the transferring process reads the requests of other processes.
     package var poll = Duration.milliseconds(400)
@@ -15,6 +15,9 @@ package struct TransferPace: Sendable {
     package var renewal = Duration.seconds(60)
     /// A transfer of one piece that takes longer can continue in another process.
     package var partialTime = Duration.seconds(2)
+
+    /// Bytes of the disk that stay free.
+    package var margin: Int64 = 16 << 20
 
     package init() {}
 }

@@ -21,6 +21,8 @@ actor TransferQueue {
     /// Renewals that failed, and when they are tried again.
     private var postponed: [String: ContinuousClock.Instant] = [:]
     private var renewal: Task<Void, Never>?
+    /// Why nothing can be recorded any more.
+    private var failure: DownloadError?
     private var wakes: AsyncStream<Void>.Continuation?
 
     init(_ core: Downloads, _ limits: DownloadQueueLimits) {
@@ -89,6 +91,7 @@ actor TransferQueue {
     ///
     /// - Returns: whether the work is done.
     private func step(until item: String?) async throws(DownloadError) -> Bool {
+        if let failure { throw failure }
         limits = try await journal.limits()
         context.update(limits)
         let rows = try await journal.openItems()
@@ -168,9 +171,13 @@ actor TransferQueue {
         case .some(let error):
             let failure = TransferFailure(error).error
             core.trace("item failed", id, [Trace.Field("error", .code(of: failure))])
-            guard let item = try? await journal.move(id, to: .failed, error: failure) else { return }
-            core.hub.send(.changed(item))
-            core.hub.send(.failed(item, failure))
+            do throws(DownloadError) {
+                guard let item = try await journal.move(id, to: .failed, error: failure) else { return }
+                core.hub.send(.changed(item))
+                core.hub.send(.failed(item, failure))
+            } catch {
+                self.failure = error
+            }
         }
     }
 
@@ -187,9 +194,6 @@ actor TransferQueue {
 
     // MARK: - Space
 
-    /// Bytes that stay free.
-    private static let margin: Int64 = 16 << 20
-
     /// Reserves room for the rest of an item; older items are evicted for it if that is switched on.
     private func reserve(_ id: String, expected: Int64, done: Int64) async throws(DownloadError) {
         let rest = max(0, expected - done)
@@ -203,7 +207,7 @@ actor TransferQueue {
     private func shortage(_ id: String, _ rest: Int64) async throws(DownloadError) -> DownloadError? {
         let others = running.filter { $0.key != id }.values.reduce(0) { $0 + $1.reserved }
         let free = core.folder.freeSpace
-        if rest + others + Self.margin > free {
+        if rest + others + core.options.pace.margin > free {
             return DownloadError(.diskFull, "the disk has \(free) free bytes, and the downloads need about \(rest + others)")
         }
         guard let quota = limits.quota else { return nil }

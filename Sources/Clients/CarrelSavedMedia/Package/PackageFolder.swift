@@ -83,6 +83,14 @@ struct PackageFolder: Sendable {
         return descriptor
     }
 
+    /// Removes a file, durably. A file that does not exist is no error.
+    ///
+    /// - Throws: `saved.disk`.
+    func remove(_ name: String) throws(SavedMediaError) {
+        guard unsafe unlink(path(of: name)) == 0 || errno == ENOENT else { throw SavedMediaError("remove \(name)", errno: errno) }
+        try syncFolder(of: name)
+    }
+
     /// Opens a file under its temporary name to continue it.
     ///
     /// - Returns: its descriptor, at the beginning of the file.

@@ -282,6 +282,12 @@ package final class SavedPackageWriter: Sendable {
     /// - Throws: `saved.disk-full`, `saved.disk`. Pieces may have their final names then; fetch them again, or check their digests.
     package func commit(_ files: [PieceFile]) throws(SavedMediaError) { try folder.commit(files.map(\.file)) }
 
+    /// Removes the stored file of a piece that is damaged, so that it is fetched again.
+    ///
+    /// - Parameter name: a planned piece.
+    /// - Throws: `saved.format` if it is not planned; `saved.disk`.
+    package func remove(_ name: SavedPieceName) throws(SavedMediaError) { try folder.remove(try place(of: name).path) }
+
     /// Bytes of the stored file of a piece; nil if it is not stored under its final name.
     package func storedLength(of name: SavedPieceName) -> Int64? {
         guard let (path, _) = try? place(of: name) else { return nil }
