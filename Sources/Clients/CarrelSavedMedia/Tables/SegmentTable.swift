@@ -111,7 +111,7 @@ package struct SegmentTable: Sendable {
     // MARK: - Writing
 
     /// The file.
-    func written() -> [UInt8] {
+    package func written() -> [UInt8] {
         var xml = XMLWriter()
         xml.start("StreamInfo", ["xmlns": BootImage.namespace, "xmlns:carrel": BootImage.ownNamespace])
         xml.newLine()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
 import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPresentation
 import CarrelSavedMedia
 import CarrelThreads
 
@@ -40,7 +40,7 @@ struct FilePlanner {
         if file.container == .transportStream {
             if ScrambledSegment.isScrambled(head) { _ = try ScrambledKeys.add(head, to: &builder) }
         } else {
-            try addKeys(of: file, to: &builder)
+            try await addKeys(of: file, reader, to: &builder)
         }
         if let address = parameters.indexURL {
             let resolved = origin.resolve(address)
@@ -74,17 +74,25 @@ struct FilePlanner {
         return builder.plan
     }
 
-    /// Adds the keys that the tables of a file name: key ids, and content ids of OMA and Marlin.
-    private func addKeys(of file: MediaFile, to builder: inout PlanBuilder) throws(ProxyError) {
+    /// Adds the keys of a file: by the names that its player requests them by, and by the ids of its fragments.
+    private func addKeys(
+        of file: MediaFile,
+        _ reader: any ByteReader & Sendable,
+        to builder: inout PlanBuilder
+    ) async throws(ProxyError) {
         let scheme = file.protections.lazy.compactMap { if case .commonEncryption(let scheme) = $0 { scheme } else { nil } }.first
-        for content in file.contentIDs {
-            var names: [ContentKeyName] = [.content(content)]
-            let prefix = "urn:marlin:kid:"
-            if content.lowercased().hasPrefix(prefix), let id = Hex.decode(String(content.dropFirst(prefix.utf8.count))) {
-                names.append(.id(id))
+        let requests = RequestedKeys()
+        if file.container == .mp4, !file.protections.isEmpty {
+            // no key is known here, so that every track lacks its key
+            try? await threads.runTask {
+                _ = try await FileProtection(MP4File(reader, leavesFragmentsToIndex: true), from: requests, leavesOut: true)
             }
-            try builder.add(PlannedKey(names, method: scheme))
         }
+        for names in requests.names {
+            let known = names.filter { if case .id(let id) = $0 { !id.allSatisfy { $0 == 0 } } else { true } }
+            try builder.add(PlannedKey(known, method: scheme))
+        }
+        for content in file.contentIDs { try builder.add(PlannedKey([.content(content)], method: scheme)) }
         for id in file.keys where !id.isZero { try builder.add(PlannedKey([.id(id.bytes)], method: scheme)) }
     }
 
@@ -94,5 +102,20 @@ struct FilePlanner {
         let seconds = file.tracks.lazy.filter { $0.timescale > 0 && $0.declaredDuration > 0 }
             .map { Double($0.declaredDuration) / Double($0.timescale) }.max()
         return seconds.flatMap { $0 < 1e7 ? .seconds($0) : nil }
+    }
+}
+
+/// A source without keys, which records the names of the requested keys.
+private final class RequestedKeys: ContentKeySource {
+    private let list = Locked<[[ContentKeyName]]>([])
+
+    /// The names of each requested key.
+    var names: [[ContentKeyName]] { list.withLock { $0 } }
+
+    func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(anyOf: [name]).answer }
+
+    func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        list.withLock { $0.append(names) }
+        return (.unknown, nil)
     }
 }
