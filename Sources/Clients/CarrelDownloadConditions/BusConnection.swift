@@ -14,7 +14,7 @@ struct BusConnection: ~Copyable {
     /// Whether a signal of a service came since it was last asked for.
     private var hasSignal = false
 
-    /// Messages taken at once, at most: a service that never stops to send does not hold the thread.
+    /// Messages taken at once, at most: a service that sends without end does not block the thread.
     private static let messageLimit = 1000
 
     private init(_ connection: OpaquePointer, _ limit: Duration) {
@@ -104,7 +104,7 @@ struct BusConnection: ~Copyable {
             let reply = unsafe BusReply(message)
             switch unsafe dbus_message_get_type(message) {
             case DBUS_MESSAGE_TYPE_SIGNAL:
-                // the acquisition of its own name is no news
+                // sent by the bus after Hello
                 let isOwn = unsafe dbus_message_is_signal(message, DBUS_INTERFACE_DBUS, "NameAcquired") != 0
                 if !isOwn { hasSignal = true }
             case DBUS_MESSAGE_TYPE_METHOD_RETURN, DBUS_MESSAGE_TYPE_ERROR:

@@ -110,7 +110,7 @@ private final class MockDesktop: Sendable {
         #expect(await values.next() == Conditions(), "no service is there")
         try await desktop.start("networkmanager", named: MockDesktop.network)
         try await desktop.set(MockDesktop.network, "Metered", "uint32:4", adds: true)
-        // a property that is added is no change; the next change is read with all others
+        // adding a property sends no signal; the next change is read with all others
         try await desktop.set(MockDesktop.network, "State", "uint32:60")
         try await expect(.unmetered, .unknown, &values)
         try await desktop.start("upower", named: MockDesktop.power)
@@ -141,7 +141,7 @@ private final class MockDesktop: Sendable {
         let directory = TemporaryDirectory()
         var absent = Self.conditions("unix:path=\(directory.path)/none").changes().makeAsyncIterator()
         #expect(await absent.next() == Conditions())
-        // accepts, and says nothing
+        // accepts, and never writes
         let server = LoopbackServer(unixSocketPath: "\(directory.path)/mute") { connection in
             while connection.read() != nil {}
         }

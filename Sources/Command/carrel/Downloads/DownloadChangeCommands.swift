@@ -207,7 +207,7 @@ struct DownloadSet: Command {
 }
 
 extension DownloadFolderOptions {
-    /// Changes items, and prints each as it is afterwards.
+    /// Changes items, and prints the state of each afterwards.
     fileprivate func change(
         _ names: DownloadNames,
         _ console: Console,
@@ -223,7 +223,7 @@ extension DownloadFolderOptions {
         }
     }
 
-    /// Removes items, and prints each as it was.
+    /// Removes items, and prints their ids.
     fileprivate func remove(
         _ names: DownloadNames,
         _ console: Console,
