@@ -681,6 +681,11 @@ let package = Package(
             "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product([
+            "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
+        product(["CarrelDownloadConditions", "CarrelDownloads"]),
+        product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",
         ]),

@@ -20,12 +20,15 @@ private final class MockDesktop: Sendable {
 
     init() async throws {
         let program = try requirePeer("dbus-daemon")
-        guard try await runProcess(["/usr/bin/python3", "-c", "import dbusmock"]).status.isSuccess else {
-            try Test.cancel("python3-dbusmock is not installed: nothing to test against")
-        }
+        let hasMock = try await runProcess(["/usr/bin/python3", "-c", "import dbusmock"]).status.isSuccess
+        try Self.require(hasMock)
         address = "unix:path=\(directory.path)/bus"
         daemon = try BackgroundProcess([program, "--session", "--nofork", "--print-address=1", "--address=\(address)"])
         _ = try await daemon.waitForLine(containing: "unix:path")
+    }
+
+    private static func require(_ hasMock: Bool) throws {
+        guard hasMock else { try Test.cancel("python3-dbusmock is not installed: nothing to test against") }
     }
 
     private var environment: [String: String] {
@@ -95,7 +98,7 @@ private final class MockDesktop: Sendable {
             Issue.record("\(wanted) did not come", sourceLocation: sourceLocation)
         }
         defer { alarm.cancel() }
-        while let value = await values.next() {
+        while let value = await values.next(isolation: nil) {
             if value == wanted { return }
             if alarm.isCancelled { break }
         }
@@ -107,7 +110,7 @@ private final class MockDesktop: Sendable {
         #expect(await values.next() == Conditions(), "no service is there")
         try await desktop.start("networkmanager", named: MockDesktop.network)
         try await desktop.set(MockDesktop.network, "Metered", "uint32:4", adds: true)
-        // a property that is added is no change; the next change is read with all others
+        // adding a property sends no signal; the next change is read with all others
         try await desktop.set(MockDesktop.network, "State", "uint32:60")
         try await expect(.unmetered, .unknown, &values)
         try await desktop.start("upower", named: MockDesktop.power)
@@ -125,6 +128,7 @@ private final class MockDesktop: Sendable {
         try await desktop.set(MockDesktop.network, "State", "uint32:20")
         try await expect(.none, .no, &values)
         try await desktop.set(MockDesktop.network, "State", "uint32:70")
+        try await expect(.metered, .no, &values)
         try await desktop.set(MockDesktop.network, "Connectivity", "uint32:2")
         try await expect(.none, .no, &values)
         await desktop.stop(MockDesktop.network)
@@ -137,7 +141,7 @@ private final class MockDesktop: Sendable {
         let directory = TemporaryDirectory()
         var absent = Self.conditions("unix:path=\(directory.path)/none").changes().makeAsyncIterator()
         #expect(await absent.next() == Conditions())
-        // accepts, and says nothing
+        // accepts, and never writes
         let server = LoopbackServer(unixSocketPath: "\(directory.path)/mute") { connection in
             while connection.read() != nil {}
         }

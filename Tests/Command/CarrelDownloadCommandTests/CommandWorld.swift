@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 /// A reader's folder, and a server of files on this machine that can fail, wait and stop.
@@ -123,7 +124,7 @@ final class CommandWorld: Sendable {
     func player() async throws -> String {
         let path = directory.write(
             "player",
-            "#!/bin/sh\nexec ffmpeg -nostdin -v error -xerror -i \"$1\" -map 0:v -f framemd5 \(directory.path)/frames\n"
+            "#!/bin/sh\nexec ffmpeg -y -nostdin -v error -xerror -i \"$1\" -map 0:v -f framemd5 \(directory.path)/frames\n"
         )
         try await checkProcess(["chmod", "+x", path])
         return path

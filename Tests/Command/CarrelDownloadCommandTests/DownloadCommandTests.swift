@@ -36,41 +36,35 @@ import Testing
         #expect(again == item && world.log.count == before)
     }
 
-    @Test func `plays with all servers stopped, and the same pictures as online`() async throws {
+    @Test(arguments: ["keys", "all"])
+    func `plays with all servers stopped, and the same pictures as online`(mode: String) async throws {
         try await world.makeFilm()
-        let player = try await world.player()
-        let online = try await world.carrel(["play", world.url, "--player", player])
+        let online = try await world.carrel(["play", world.url, "--player", try await world.player()])
         try #require(online.status.isSuccess, "\(online.errorText)")
         let frames = world.frames()
         #expect(frames.count == 80)
-        for mode in ["keys", "all"] {
-            let id = try await world.save(["--seal", mode])
-            world.stopServer()
-            // without a network, this machine's own addresses excepted
-            let script = """
-                ip link set lo up
-                "$1" play "$2" --home "$3" --print-url < /dev/null > "$4/url" & proxy=$!
-                while ! grep -q http "$4/url"; do kill -0 $proxy || exit 1; sleep 0.1; done
-                ffmpeg -nostdin -v error -xerror -i "$(head -n 1 "$4/url")" -map 0:v -f framemd5 "$4/frames" ; status=$?
-                kill -INT $proxy; wait $proxy && exit $status
-                """
-            _ = world.directory.write("url", "")
-            _ = world.directory.write("frames", "")
-            let result = try await runProcess(
-                ["unshare", "-rn", "sh", "-c", script, "sh", try CarrelProgram.path(), id, world.home, world.directory.path],
-                environment: [
-                    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase,
-                    "HOME": world.directory.path,
-                ],
-                timeout: .seconds(120)
-            )
-            try #require(result.status.isSuccess, "\(mode): \(result.errorText)")
-            #expect(world.frames() == frames, "\(mode)")
-            let deleted = try await world.carrel(["download", "delete", id])
-            #expect(deleted.status.isSuccess, "\(deleted.errorText)")
-            // the second mode needs its source again
-            if mode == "keys" { break }
-        }
+        let id = try await world.save(["--seal", mode])
+        world.stopServer()
+        // without a network, this machine's own addresses excepted
+        let script = """
+            ip link set lo up
+            "$1" play "$2" --home "$3" --print-url < /dev/null > "$4/url" & proxy=$!
+            while ! grep -q http "$4/url"; do kill -0 $proxy || exit 1; sleep 0.1; done
+            ffmpeg -y -nostdin -v error -xerror -i "$(head -n 1 "$4/url")" -map 0:v -f framemd5 "$4/frames"; status=$?
+            kill -INT $proxy; wait $proxy && exit $status
+            """
+        _ = world.directory.write("url", "")
+        _ = world.directory.write("frames", "")
+        let result = try await runProcess(
+            ["unshare", "-rn", "sh", "-c", script, "sh", try CarrelProgram.path(), id, world.home, world.directory.path],
+            environment: [
+                "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase,
+                "HOME": world.directory.path,
+            ],
+            timeout: .seconds(120)
+        )
+        try #require(result.status.isSuccess, "\(result.errorText)")
+        #expect(world.frames() == frames)
     }
 
     @Test func `plays an item by its title and by its source, and prints each step with --trace`() async throws {
@@ -92,6 +86,44 @@ import Testing
         // another word is neither a download nor a file
         let unknown = try await world.carrel(["play", "Big Filn", "--player", player])
         #expect(unknown.status == .exited(66), "\(unknown.errorText)")
+    }
+
+    @Test func `traces what is saved, in color on a terminal alone`() async throws {
+        try await world.makeFilm()
+        let plain = try await world.carrel(["download", "add", world.url, "--trace"])
+        #expect(plain.status.isSuccess && !plain.errorText.contains("\u{1b}"), "\(plain.errorText)")
+        for words in ["content is encrypted", "all keys available", "selection being downloaded", "percent=100", "selection finished"] {
+            #expect(plain.errorText.contains(words), "\(words): \(plain.errorText)")
+        }
+        let lines = plain.errorText.split(separator: "\n").filter { !$0.contains("are in the vault") }
+        #expect(lines.allSatisfy { $0.firstMatch(of: /^ *\d+ ms +\d\d:\d\d:\d\d/) != nil }, "\(plain.errorText)")
+        let keys = try #require(lines.firstIndex { $0.contains("all keys available") })
+        let media = try #require(lines.firstIndex { $0.contains("selection being downloaded") })
+        #expect(keys < media, "the keys come first")
+        let script = try requirePeer("script")
+        for (color, variables) in [(true, [:]), (false, ["NO_COLOR": "1"])] {
+            let result = try await runProcess(
+                [script, "-qec", "'\(try CarrelProgram.path())' play film.m3u8 --home '\(world.home)' --player true --trace", "/dev/null"],
+                environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase]
+                    .merging(variables) { $1 }
+            )
+            #expect(result.text.contains("\u{1b}[32mplayback") == color, "\(result.text)")
+        }
+    }
+
+    @Test func `has a bar for each item on a terminal`() async throws {
+        try await world.makeFilm()
+        world.delaySegments(milliseconds: 150)
+        let script = try requirePeer("script")
+        let words = "download add \(world.url) '\(world.url)?again' --home '\(world.home)'"
+        let result = try await runProcess(
+            [script, "-qec", "'\(try CarrelProgram.path())' \(words)", "/dev/null"],
+            environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase]
+        )
+        #expect(result.status.isSuccess, "\(result.text)")
+        // both bars are erased and drawn again: the cursor goes a line up
+        #expect(result.text.contains("\u{1b}[A\u{1b}[K") && result.text.contains("film.m3u8 "), "\(result.text)")
+        #expect(result.text.contains("completed"))
     }
 
     @Test func `leaves the rest to run after Ctrl-C, and fetches no finished segment again`() async throws {

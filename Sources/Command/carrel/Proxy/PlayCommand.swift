@@ -206,7 +206,7 @@ struct PlayCommand: Command {
     ) {
         guard printsURL else { return }
         guard output.json else { return console.print(session.url) }
-        console.print([
+        console.printLine([
             "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type.name),
             "version": .string("\(PlaylistProxy.version)"), "source": summary?.json ?? .null,
         ])
