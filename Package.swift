@@ -395,7 +395,10 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicensedPublications",
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
-    library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
+    library(
+        "Clients/CarrelContentKeys",
+        carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")
+    ),
     library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
@@ -411,15 +414,18 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
+        carrel(
+            "Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens"
+        )
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        ["CLinux"] + carrel(
-            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
-        )
+        ["CLinux"]
+            + carrel(
+                "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+            )
     ),
     library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
     library(
@@ -628,9 +634,10 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        ["PlayerProgram"] + carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
-        ) + wholeServer
+        ["PlayerProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
+            ) + wholeServer
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
@@ -676,6 +683,12 @@ let package = Package(
             "CarrelContentKeys", "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelReader", "CarrelRights",
             "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
+        product([
+            "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription",
+            "CarrelVault",
+            "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
+        product(["CarrelDownloadConditions", "CarrelDownloads"]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",

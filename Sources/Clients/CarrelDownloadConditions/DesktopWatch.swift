@@ -20,8 +20,8 @@ struct DesktopWatch: Sendable {
     func run() {
         var last: Conditions?
         while true {
-            if let bus = BusConnection.open(address, limits.reply) {
-                if watch(bus, &last) { return }
+            if var bus = BusConnection.open(address, limits.reply) {
+                if watch(&bus, &last) { return }
             }
             tell(Conditions(), &last)
             if stop.wait(orReadable: nil, limits.pause) { return }
@@ -31,14 +31,14 @@ struct DesktopWatch: Sendable {
     /// Watches a connection.
     ///
     /// - Returns: whether the consumer ended; otherwise the connection is lost.
-    private func watch(_ bus: borrowing BusConnection, _ last: inout Conditions?) -> Bool {
+    private func watch(_ bus: inout BusConnection, _ last: inout Conditions?) -> Bool {
         // changes between the subscription and the first reading are in the queue
         for service in DesktopService.allCases { bus.subscribe(to: service) }
-        tell(read(bus), &last)
+        tell(read(&bus), &last)
         while bus.isConnected {
             // signals that came during a reading are in the queue, and do not make the file readable
             if bus.takeSignals() {
-                tell(read(bus), &last)
+                tell(read(&bus), &last)
                 if stop.wait(orReadable: nil, limits.rest) { return true }
             } else if stop.wait(orReadable: bus.descriptor) {
                 return true
@@ -53,7 +53,7 @@ struct DesktopWatch: Sendable {
         report(conditions)
     }
 
-    private func read(_ bus: borrowing BusConnection) -> Conditions {
+    private func read(_ bus: inout BusConnection) -> Conditions {
         let network = bus.properties(of: .networkManager, "/org/freedesktop/NetworkManager", "org.freedesktop.NetworkManager")
         let power = bus.properties(of: .power, "/org/freedesktop/UPower", "org.freedesktop.UPower")
         // a machine without UPower has no battery to read either
@@ -64,7 +64,10 @@ struct DesktopWatch: Sendable {
         return Conditions(network: Self.network(network), charging: Self.charging(power, battery))
     }
 
+    /// The state of the network.
+    ///
     /// - Parameter properties: of the object of NetworkManager.
+    /// - Returns: the state; unknown without properties.
     static func network(_ properties: [String: UInt32]) -> Conditions.Network {
         // NM_STATE_ASLEEP 10, DISCONNECTED 20, DISCONNECTING 30, CONNECTING 40, CONNECTED_LOCAL 50
         if let state = properties["State"], 10...50 ~= state { return .none }
@@ -77,9 +80,12 @@ struct DesktopWatch: Sendable {
         }
     }
 
+    /// The state of the power supply.
+    ///
     /// - Parameters:
     ///   - power: properties of the object of UPower.
     ///   - battery: properties of its display device.
+    /// - Returns: the state; unknown without properties.
     static func charging(_ power: [String: UInt32], _ battery: [String: UInt32]) -> Conditions.Charging {
         guard let isOnBattery = power["OnBattery"] else { return .unknown }
         guard isOnBattery == 0 else { return .no }
@@ -87,13 +93,4 @@ struct DesktopWatch: Sendable {
         let isDraining = battery["IsPresent"] != 0 && [2, 3].contains(battery["State"] ?? 0)
         return isDraining ? .no : .yes
     }
-}
-
-/// The services that are watched.
-enum DesktopService: String, CaseIterable {
-    case networkManager = "org.freedesktop.NetworkManager"
-    case power = "org.freedesktop.UPower"
-
-    /// Whether a call may start the service. UPower is started on demand; the network is the system's own matter.
-    var mayStart: Bool { self == .power }
 }

@@ -112,11 +112,11 @@ extension Downloads {
     /// - Parameter id: the item's id.
     /// - Throws: `download.unknown`; `download.state` if it is complete; the errors of ``delete(_:givesBack:)``.
     public func cancel(_ id: String) async throws(DownloadError) {
-        let item = try await item(id)
-        guard item.state != .completed, item.state != .expired else {
+        guard try await mark(id, false, onlyIncomplete: true) else {
+            _ = try await item(id)
             throw DownloadError(.state, "download \(id) is complete: delete it instead")
         }
-        try await delete(id)
+        try await waitForRemoval(id)
     }
 
     /// Removes an item with its files and keys: offline, on a full disk, and while the vault is locked. A license that another item needs
@@ -129,41 +129,67 @@ extension Downloads {
     ///   continues.
     public func delete(_ id: String, givesBack: Bool = false) async throws(DownloadError) {
         guard try await mark(id, givesBack) else { throw Self.unknown(id) }
-        defer { folder.makeReserve() }
-        // the process that transfers removes it, so that it writes no more of its files and keys
-        while true {
-            if let lock = TransferLock(folder) {
-                defer { withExtendedLifetime(lock) {} }
-                try await finishRemoval(id, givesBack: givesBack)
-                return
+        try await waitForRemoval(id)
+    }
+
+    /// Marks an item for removal, also on a full disk: at last its files make room for the row.
+    private func mark(_ id: String, _ givesBack: Bool, onlyIncomplete: Bool = false) async throws(DownloadError) -> Bool {
+        for attempt in 0..<3 {
+            do throws(DownloadError) {
+                return try await journal.markRemoved(id, givesBack: givesBack, onlyIncomplete: onlyIncomplete)
+            } catch {
+                guard error.code == .diskFull, attempt < 2 else { throw error }
+                if attempt == 0 {
+                    _ = folder.freeReserve()
+                } else if !onlyIncomplete {
+                    try await folder.perform { (folder) throws(DownloadError) in try folder.clear(id) }
+                }
             }
-            guard try await journal.item(id) != nil else { return }
+        }
+        return false
+    }
+
+    /// Removes a marked item, or waits until the process that transfers has: that one writes no more of its files and keys.
+    private func waitForRemoval(_ id: String) async throws(DownloadError) {
+        defer { folder.makeReserve() }
+        while true {
+            if let lock = try TransferLock(folder) {
+                defer { withExtendedLifetime(lock) {} }
+                return try await finishRemoval(id)
+            }
+            guard let row = try await journal.item(id) else { return }
+            if let message = row.item.message { throw DownloadError(.disk, message) }
             do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
         }
     }
 
-    /// Marks an item for removal, also on a full disk.
-    private func mark(_ id: String, _ givesBack: Bool) async throws(DownloadError) -> Bool {
-        for makesRoom in [{ self.folder.freeReserve() }, { (try? self.folder.remove(id)) != nil }] {
-            do throws(DownloadError) { return try await journal.markRemoved(id, givesBack: givesBack) } catch {
-                // at last the files make room for their row, and their new name tells that they are being removed
-                guard error.code == .diskFull else { throw error }
-                _ = makesRoom()
-            }
-        }
-        return try await journal.markRemoved(id, givesBack: givesBack)
-    }
-
     /// Removes the files, the keys and the row of an item that is marked. Under the lock of transfers.
-    func finishRemoval(_ id: String, givesBack: Bool) async throws(DownloadError) {
-        try folder.remove(id)
+    func finishRemoval(_ id: String) async throws(DownloadError) {
+        guard let row = try await journal.item(id) else { return }
+        try await folder.perform { (folder) throws(DownloadError) in try folder.remove(id) }
         do throws(PlayerError) {
-            try await LicenseStore.removeItem(id, fromFolder: reader, givesBack: givesBack)
+            try await LicenseStore.removeItem(id, fromFolder: reader, givesBack: row.givesBack)
         } catch {
-            try await journal.replaceByRemoval(id, givesBack: givesBack)
+            try await journal.replaceByRemoval(id, givesBack: row.givesBack)
             return
         }
         try await journal.remove(id)
+    }
+
+    /// Gives an item another address, such as one with a new ticket, or another token. What is saved stays; it must be the same stream.
+    ///
+    /// - Parameters:
+    ///   - source: the stream.
+    ///   - id: the item's id.
+    /// - Throws: `download.usage`, also if another item has the source; `download.unknown`, `download.vault`, `download.journal`,
+    ///   `download.disk-full`.
+    public func setSource(_ source: DownloadSource, of id: String) async throws(DownloadError) {
+        try SourceCheck.check(source, DownloadSettings())
+        guard let row = try await journal.item(id) else { throw Self.unknown(id) }
+        let seal = try await vault.open().seal
+        var content = try seal.open(row.sealed, of: id)
+        content.source = source
+        try await journal.setSource(seal.digest(source.address), sealed: try seal.seal(content, of: id), of: id)
     }
 
     /// Removes the files of an item and saves it again from the beginning, with its keys.

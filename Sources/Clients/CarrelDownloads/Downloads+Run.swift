@@ -13,11 +13,12 @@ extension Downloads {
     ///
     /// - Parameter id: returns when this item has ended (``DownloadState/isFinal``, or removed), whatever else is left; nil to return when
     ///   nothing is left.
-    /// - Throws: `download.journal`, `CancellationError`. The error of an item is in the item.
+    /// - Throws: `download.vault` if the vault does not open, `download.journal`, `download.disk`, `download.disk-full` if the journal cannot
+    ///   be written, `CancellationError`. The error of an item is in the item.
     public func run(until id: String? = nil) async throws {
         while true {
             try Task.checkCancellation()
-            if let lock = TransferLock(folder) {
+            if let lock = try TransferLock(folder) {
                 defer { withExtendedLifetime(lock) {} }
                 return try await TransferQueue(self, try await journal.limits()).run(until: id)
             }
@@ -42,7 +43,7 @@ extension Downloads {
 
     func renewKeys(_ id: String, onlyIfDue: Bool) async throws(DownloadError) -> DownloadItem {
         guard let row = try await journal.item(id) else { throw Self.unknown(id) }
-        guard [.completed, .expired].contains(row.item.state) else {
+        guard row.item.state.isComplete else {
             throw DownloadError(.state, "download \(id) is \(row.item.state.rawValue): only complete downloads are renewed")
         }
         let opened = try await vault.open()

@@ -79,14 +79,15 @@ public final class Downloads: Sendable {
 
     // MARK: - Items
 
-    /// Adds a stream to the queue. A source that was added before is the existing item: it gets the new token and header fields, and
-    /// continues if it had failed.
+    /// Adds a stream to the queue. A source that was added before is the existing item: it gets the new token, header fields,
+    /// servers and permissions, and continues if it had failed.
     ///
     /// - Parameters:
     ///   - source: the stream.
     ///   - settings: how it is saved; unused for an existing item.
     /// - Returns: the item, and whether it is new.
-    /// - Throws: `download.usage`, `download.busy`, `download.vault`, `download.journal`, `download.disk-full`.
+    /// - Throws: `download.usage`, `download.busy`, `download.vault`, `download.journal`, `download.disk-full`; `download.state` if the
+    ///   existing item is being removed.
     @discardableResult
     public func add(
         _ source: DownloadSource,
@@ -112,9 +113,19 @@ public final class Downloads: Sendable {
     }
 
     private func readd(_ known: JournalRow, _ source: DownloadSource, _ seal: JournalSeal) async throws(DownloadError) -> DownloadItem {
+        guard known.item.state != .removing else {
+            throw DownloadError(.state, "download \(known.item.id) of this source is being removed: add it again later")
+        }
         var content = try seal.open(known.sealed, of: known.item.id)
-        if let token = source.licenseToken { content.source.licenseToken = token }
-        if !source.originFields.isEmpty { content.source.originFields = source.originFields }
+        let old = content.source
+        content.source = source
+        if source.licenseToken == nil { content.source.licenseToken = old.licenseToken }
+        if source.originFields.isEmpty { content.source.originFields = old.originFields }
+        if source.licenseServer.isEmpty { content.source.licenseServer = old.licenseServer }
+        if source.certificateURL.isEmpty { content.source.certificateURL = old.certificateURL }
+        if source.clearKeyServer.isEmpty { content.source.clearKeyServer = old.clearKeyServer }
+        content.source.allowsPlainHTTP = source.allowsPlainHTTP || old.allowsPlainHTTP
+        content.source.allowsPrivateNetworks = source.allowsPrivateNetworks || old.allowsPrivateNetworks
         try await journal.setSealed(try seal.seal(content, of: known.item.id), of: known.item.id)
         guard known.item.state == .failed else { return shown(known.item, isTransferring: true) }
         return try await journal.move(known.item.id, to: .queued) ?? known.item

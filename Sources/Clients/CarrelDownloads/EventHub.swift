@@ -2,18 +2,21 @@
 
 import CarrelThreads
 
-/// Passes events to all streams that are open.
+/// Passes events to all streams that are open. A consumer that is thousands of events late loses the oldest.
 final class EventHub: Sendable {
     private struct State {
         var next = 0
         var continuations: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
     }
 
+    /// Events that wait for a consumer.
+    private static let limit = 4096
+
     private let state = Locked(State())
 
     /// A new stream of all events from now on.
     func stream() -> AsyncStream<DownloadEvent> {
-        let (events, continuation) = AsyncStream<DownloadEvent>.makeStream(bufferingPolicy: .unbounded)
+        let (events, continuation) = AsyncStream<DownloadEvent>.makeStream(bufferingPolicy: .bufferingNewest(Self.limit))
         let number = state.withLock { state in
             state.next += 1
             state.continuations[state.next] = continuation

@@ -70,6 +70,20 @@ struct `Deleting a download` {
         await queue.close()
     }
 
+    @Test func `is not what an interrupted restart becomes`() async throws {
+        let world = DownloadWorld()
+        let queue = try world.queue()
+        let item = try await queue.save(world.server.url)
+        try await queue.restart(item.id)
+        let folder = world.directory.file("reader/downloads")
+        try #require(unsafe rename("\(folder)/\(item.id)", "\(folder)/.restarted-\(item.id)") == 0)
+        try await queue.run()
+        #expect(try await queue.item(item.id).state == .completed)
+        #expect(world.isWhole(item.id, count: 8))
+        #expect(unsafe access("\(folder)/.restarted-\(item.id)", F_OK) != 0)
+        await queue.close()
+    }
+
     @Test func `does not touch a package that no row names for a week, and takes it back`() async throws {
         let world = DownloadWorld()
         let queue = try world.queue()

@@ -34,6 +34,7 @@ final class DownloadWorld: Sendable {
         options.pace.longestPause = .milliseconds(50)
         options.pace.batchTime = .milliseconds(20)
         options.pace.partialTime = .milliseconds(100)
+        options.pace.refreshPause = .milliseconds(20)
         change(&options)
         return try Downloads(folder: reader, options: options) {
             guard !isLocked else { throw TestFailure("the passphrase is unknown") }

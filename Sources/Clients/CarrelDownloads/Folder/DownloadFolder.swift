@@ -3,6 +3,8 @@
 import CLinux
 import CarrelBytes
 import CarrelCrypto
+import CarrelFiles
+import CarrelThreads
 import Glibc
 
 /// The folder of all downloads: packages by their ids, those that are being removed, and those that no row of the journal names.
@@ -10,6 +12,7 @@ struct DownloadFolder: Sendable {
     /// The time for which a package without a row of the journal is kept.
     static let orphanTime = Duration.seconds(7 * 86_400)
     private static let removedPrefix = ".removed-"
+    private static let restartedPrefix = ".restarted-"
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
     private static let idLength = 26
 
@@ -23,10 +26,12 @@ struct DownloadFolder: Sendable {
         path = "\(reader)/downloads"
         for folder in [reader, path] {
             guard unsafe mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw Self.failure("create", folder) }
+            // the pause of an item is durable only with its folder
+            try? DurableFile.syncFolder(of: folder)
         }
     }
 
-    private static func failure(_ verb: String, _ path: String) -> DownloadError {
+    static func failure(_ verb: String, _ path: String) -> DownloadError {
         let number = errno
         let isFull = number == ENOSPC || number == EDQUOT
         let reason = unsafe String(cString: strerror(number)).lowercased()
@@ -42,8 +47,6 @@ struct DownloadFolder: Sendable {
 
     /// The folder of an item's package.
     func package(_ id: String) -> String { "\(path)/\(id)" }
-
-    private func removed(_ id: String) -> String { "\(path)/\(Self.removedPrefix)\(id)" }
 
     private var orphans: String { "\(path)/.orphans" }
 
@@ -79,15 +82,53 @@ struct DownloadFolder: Sendable {
 
     // MARK: - Removal
 
-    /// Removes a package. A name that is removed first tells an interrupted removal from a package that lost files; a full disk does
-    /// not hinder it.
+    /// Threads for work that takes as long as the disk does.
+    private static let threads = BlockingThreadPool(name: "download-folder", count: 1)
+
+    /// Runs work on folders without holding up tasks.
+    ///
+    /// - Throws: the error of `work`; `download.busy` if too much of it waits.
+    func perform(_ work: @escaping @Sendable (DownloadFolder) throws(DownloadError) -> Void) async throws(DownloadError) {
+        do { try await Self.threads.run { try work(self) } } catch {
+            throw error as? DownloadError ?? DownloadError(.busy, "too much work waits for the disk")
+        }
+    }
+
+    /// Removes a package. It first gets a name that tells an interrupted removal from a package that lost files.
     ///
     /// - Throws: `download.disk` if a part of it stays.
     func remove(_ id: String) throws(DownloadError) {
-        let target = removed(id)
-        // remains of an interrupted removal
-        if unsafe access(target, F_OK) == 0 { unsafe clinux_remove_tree(target) }
+        try take(id, Self.removedPrefix)
+        try removeTree(Self.removedPrefix + id)
+    }
+
+    /// Removes the files of a package, and keeps the name that tells that it is being removed: on a full disk they make room for the
+    /// row that says so.
+    ///
+    /// - Throws: `download.disk`.
+    func clear(_ id: String) throws(DownloadError) {
+        try take(id, Self.removedPrefix)
+        let folder = "\(path)/\(Self.removedPrefix)\(id)"
+        for name in names(in: folder) where name != "." && name != ".." { unsafe clinux_remove_tree("\(folder)/\(name)") }
+    }
+
+    /// Removes the files of an item that starts again. An interruption leaves them under a name that does not tell a removal.
+    ///
+    /// - Throws: `download.disk` if a part of it stays.
+    func restart(_ id: String) throws(DownloadError) {
+        try take(id, Self.restartedPrefix)
+        try removeTree(Self.restartedPrefix + id)
+    }
+
+    private func take(_ id: String, _ prefix: String) throws(DownloadError) {
+        let target = "\(path)/\(prefix)\(id)"
+        // remains of an interruption
+        if unsafe access(target, F_OK) == 0, unsafe access(package(id), F_OK) == 0 { unsafe clinux_remove_tree(target) }
         guard unsafe rename(package(id), target) == 0 || errno == ENOENT else { throw Self.failure("remove", package(id)) }
+    }
+
+    private func removeTree(_ name: String) throws(DownloadError) {
+        let target = "\(path)/\(name)"
         unsafe clinux_remove_tree(target)
         guard unsafe access(target, F_OK) != 0 else { throw DownloadError(.disk, "cannot remove \(target): a file in it stays") }
     }
@@ -101,21 +142,26 @@ struct DownloadFolder: Sendable {
         }
     }
 
+    // MARK: - Orphans
+
     /// Moves packages that no item has to `.orphans`, moves them back when their item is in the journal again, and removes them after
     /// a week.
     ///
     /// - Parameters:
     ///   - items: the ids in the journal.
     ///   - now: the time.
-    func sweepOrphans(items: Set<String>, now: Instant) {
+    /// - Returns: the packages that were removed.
+    func sweepOrphans(items: Set<String>, now: Instant) -> [String] {
+        var moved: Set<String> = []
         for id in names(in: path) where Self.isID(id) && !items.contains(id) {
-            guard unsafe mkdir(orphans, 0o700) == 0 || errno == EEXIST else { return }
-            // the time since which it is an orphan
+            guard unsafe mkdir(orphans, 0o700) == 0 || errno == EEXIST else { return [] }
+            // the time since which it is an orphan; without it, it stays where it is
             let seconds = timespec(tv_sec: Int(now.milliseconds / 1000), tv_nsec: 0)
-            unsafe utimensat(AT_FDCWD, package(id), [seconds, seconds], 0)
-            unsafe rename(package(id), "\(orphans)/\(id)")
+            guard unsafe utimensat(AT_FDCWD, package(id), [seconds, seconds], 0) == 0 else { continue }
+            if unsafe rename(package(id), "\(orphans)/\(id)") == 0 { moved.insert(id) }
         }
-        for id in names(in: orphans) where Self.isID(id) {
+        var removed: [String] = []
+        for id in names(in: orphans) where Self.isID(id) && !moved.contains(id) {
             let orphan = "\(orphans)/\(id)"
             if items.contains(id) {
                 if unsafe access(package(id), F_OK) != 0 { unsafe rename(orphan, package(id)) }
@@ -124,8 +170,11 @@ struct DownloadFolder: Sendable {
             var status = stat()
             guard unsafe lstat(orphan, &status) == 0 else { continue }
             let since = Instant(milliseconds: Int64(status.st_mtim.tv_sec) * 1000)
-            if now - since > Self.orphanTime { unsafe clinux_remove_tree(orphan) }
+            guard now - since > Self.orphanTime else { continue }
+            unsafe clinux_remove_tree(orphan)
+            removed.append(id)
         }
+        return removed
     }
 
     private func names(in folder: String) -> [String] {

@@ -11,7 +11,8 @@ actor DownloadVault {
     }
 
     private let makeEngine: @Sendable () async throws -> PlayerEngine
-    private var opened: Opened?
+    /// The opening that all callers share; nil before the first, and after one that failed.
+    private var opening: Task<Opened, any Error>?
 
     /// - Parameter engine: creates or opens the engine of the reader's folder.
     init(_ engine: @escaping @Sendable () async throws -> PlayerEngine) {
@@ -22,19 +23,23 @@ actor DownloadVault {
     ///
     /// - Throws: `download.vault`.
     func open() async throws(DownloadError) -> Opened {
-        if let opened { return opened }
-        do {
+        let task = opening ?? Task { [makeEngine] in
             let engine = try await makeEngine()
             let store = try await engine.savedItems()
-            let opened = Opened(engine: engine, store: store, seal: JournalSeal(key: try await store.journalKey()))
-            self.opened = opened
-            return opened
-        } catch let error as DownloadError {
-            throw error
-        } catch let error as PlayerError {
-            throw DownloadError(.vault, error.message)
-        } catch {
-            throw DownloadError(.vault, "the vault does not open: \(error)")
+            return Opened(engine: engine, store: store, seal: JournalSeal(key: try await store.journalKey()))
+        }
+        opening = task
+        do { return try await task.value } catch {
+            if opening == task { opening = nil }
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> DownloadError {
+        switch error {
+        case let error as DownloadError: error
+        case let error as PlayerError: DownloadError(.vault, error.message)
+        default: DownloadError(.vault, "the vault does not open: \(error)")
         }
     }
 }

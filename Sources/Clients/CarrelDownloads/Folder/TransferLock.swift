@@ -7,9 +7,14 @@ final class TransferLock: Sendable {
     private let descriptor: Int32
 
     /// Nil if another process, or another queue of this process, has the lock.
-    init?(_ folder: DownloadFolder) {
+    ///
+    /// - Throws: `download.disk`, `download.disk-full`.
+    init?(_ folder: DownloadFolder) throws(DownloadError) {
         descriptor = unsafe open(Self.path(folder), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
+        guard descriptor >= 0 else { throw DownloadFolder.failure("open", Self.path(folder)) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        guard errno == EWOULDBLOCK else { throw DownloadFolder.failure("lock", Self.path(folder)) }
+        return nil
     }
 
     deinit {

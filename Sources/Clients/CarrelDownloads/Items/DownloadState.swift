@@ -28,6 +28,9 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
     /// Whether a process works on an item in this state.
     package var isRunning: Bool { [.fetchingKeys, .downloading, .verifying].contains(self) }
 
+    /// Whether all media of an item in this state are here.
+    var isComplete: Bool { self == .completed || self == .expired }
+
     /// Whether nothing happens to an item in this state until a user acts.
     public var isFinal: Bool { [.completed, .paused, .failed, .expired].contains(self) }
 
@@ -49,7 +52,6 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
         case (.verifying, .completed), (.verifying, .queued), (.verifying, .waiting), (.verifying, .paused), (.verifying, .failed):
             true
         case (.paused, .queued), (.failed, .queued): true
-        case (.completed, .expired), (.expired, .completed): true
         default: false
         }
     }

@@ -2,6 +2,7 @@
 
 import CarrelBytes
 import CarrelMediaSource
+import CarrelReader
 
 /// Checks of a caller's parameters.
 enum SourceCheck {
@@ -36,10 +37,14 @@ enum SourceCheck {
         do throws(ProxyError) { try parameters.check() } catch { throw DownloadError(.usage, error.message) }
     }
 
-    /// The title of a source without one: the last part of its address.
+    /// The title of a source without one: the last part of its address, or its host if that could be a ticket.
     static func title(of address: String) -> String {
-        let path = MediaOrigin.isURL(address) ? URIReference(address).path : address[...]
-        let name = path.split(separator: "/").last.map { URIReference.percentDecoded($0) ?? String($0) } ?? "download"
-        return String(name.prefix(128))
+        guard MediaOrigin.isURL(address) else {
+            return String((address.split(separator: "/").last ?? "download").prefix(128))
+        }
+        let reference = URIReference(address)
+        let name = reference.path.split(separator: "/").last.map { URIReference.percentDecoded($0) ?? String($0) } ?? ""
+        let isPlain = !name.isEmpty && Trace.Value.name(name).description == name
+        return String((isPlain ? name : reference.authority.map { String($0) } ?? "download").prefix(128))
     }
 }

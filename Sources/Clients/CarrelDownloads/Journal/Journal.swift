@@ -123,9 +123,19 @@ final class Journal: Sendable {
 
     /// Marks an item for removal. Nothing else happens to it from then on.
     ///
-    /// - Returns: false if it does not exist.
-    func markRemoved(_ id: String, givesBack: Bool) async throws(DownloadError) -> Bool {
-        try await write { try $0.run(Statement.setRemoving, [.text(id), .integer(givesBack ? 1 : 0)]) > 0 }
+    /// - Parameters:
+    ///   - id: the item.
+    ///   - givesBack: whether its licenses are returned.
+    ///   - onlyIncomplete: whether a complete item is left as it is.
+    /// - Returns: false if it does not exist, or is left.
+    func markRemoved(_ id: String, givesBack: Bool, onlyIncomplete: Bool = false) async throws(DownloadError) -> Bool {
+        let statement = onlyIncomplete ? Statement.setCancelled : Statement.setRemoving
+        return try await write { try $0.run(statement, [.text(id), .integer(givesBack ? 1 : 0)]) > 0 }
+    }
+
+    /// Says why an item is not removed yet.
+    func setMessage(_ message: String, of id: String) async throws(DownloadError) {
+        try await write { try $0.run(Statement.setMessage, [.text(id), .text(message)]) }
     }
 
     func setPriority(_ priority: Int, of id: String) async throws(DownloadError) -> Bool {
@@ -158,8 +168,26 @@ final class Journal: Sendable {
         try await write { try $0.run(Statement.setSizes, [.text(id), .integer(done), .integer(total)]) }
     }
 
-    func setPlanned(_ id: String) async throws(DownloadError) {
-        try await write { try $0.run(Statement.setPlanned, [.text(id), .integer(1)]) }
+    func setPlanned(_ id: String, _ fingerprint: [UInt8]?) async throws(DownloadError) {
+        let value = fingerprint.map { SQLValue.blob($0) } ?? .null
+        try await write { try $0.run(Statement.setPlanned, [.text(id), .integer(1), value]) }
+    }
+
+    /// Moves the next renewal of an item's keys, after one that failed.
+    func setRenewal(_ id: String, at time: Instant) async throws(DownloadError) {
+        try await write { try $0.run(Statement.setRenewal, [.text(id), .instant(time)]) }
+    }
+
+    /// Gives an item another source.
+    ///
+    /// - Throws: `download.usage` if another item has it.
+    func setSource(_ digest: [UInt8], sealed: [UInt8], of id: String) async throws(DownloadError) {
+        try await write { transaction in
+            if let other = try transaction.row(Statement.bySource, [.blob(digest)]), try other.text(0) != id {
+                throw DownloadError(.usage, "another download has this source")
+            }
+            try transaction.run(Statement.setSource, [.text(id), .blob(digest), .blob(sealed)])
+        }
     }
 
     func setTerms(until: Instant?, renewsAt: Instant?, of id: String) async throws(DownloadError) {
@@ -207,27 +235,52 @@ final class Journal: Sendable {
         }
     }
 
-    func removePiece(_ name: SavedPieceName, of id: String) async throws(DownloadError) {
-        try await write { try $0.run(Statement.removePiece, [.text(id)] + name.values) }
+    /// Forgets files that are not what was received.
+    func removePieces(_ names: [SavedPieceName], of id: String) async throws(DownloadError) {
+        try await write { for name in names { try $0.run(Statement.removePiece, [.text(id)] + name.values) } }
     }
 
-    /// The validators of files that are there in part.
-    func partials(of id: String) async throws(DownloadError) -> [SavedPieceName: String] {
+    /// Files that are present in part.
+    func partials(of id: String) async throws(DownloadError) -> [SavedPieceName: PartialPiece] {
         try await read { transaction in
-            var out: [SavedPieceName: String] = [:]
-            for row in try transaction.rows(Statement.partials, [.text(id)]) { out[try SavedPieceName(row)] = try row.text(3) }
+            var out: [SavedPieceName: PartialPiece] = [:]
+            for row in try transaction.rows(Statement.partials, [.text(id)]) {
+                out[try SavedPieceName(row)] = PartialPiece(validator: try row.text(3), length: try row.integer(4))
+            }
             return out
         }
     }
 
-    func setPartial(_ name: SavedPieceName, validator: String?, of id: String) async throws(DownloadError) {
+    /// Records that a part of a file is durable; nil if it begins anew.
+    func setPartial(_ name: SavedPieceName, _ partial: PartialPiece?, of id: String) async throws(DownloadError) {
         try await write { transaction in
-            if let validator {
-                try transaction.run(Statement.addPartial, [.text(id)] + name.values + [.text(validator)])
+            if let partial {
+                let values: [SQLValue] = [.text(partial.validator), .integer(partial.length ?? 0)]
+                try transaction.run(Statement.addPartial, [.text(id)] + name.values + values)
             } else {
                 try transaction.run(Statement.removePartial, [.text(id)] + name.values)
             }
         }
+    }
+
+    /// The versions of an item's resources, by their numbers.
+    func resources(of id: String) async throws(DownloadError) -> [Int: ResourceVersion] {
+        try await read { transaction in
+            var out: [Int: ResourceVersion] = [:]
+            for row in try transaction.rows(Statement.resources, [.text(id)]) {
+                out[Int(try row.integer(0))] = ResourceVersion(validator: try row.textIfPresent(1), length: try row.integerIfPresent(2))
+            }
+            return out
+        }
+    }
+
+    /// Records the version of a resource, before a file of it counts.
+    func addResource(_ number: Int, _ version: ResourceVersion, of id: String) async throws(DownloadError) {
+        let values: [SQLValue] = [
+            .text(id), .integer(Int64(number)), version.validator.map { .text($0) } ?? .null,
+            version.length.map { .integer($0) } ?? .null,
+        ]
+        try await write { try $0.run(Statement.addResource, values) }
     }
 
     /// Removes what is known of the files of an item that starts again.
@@ -236,7 +289,8 @@ final class Journal: Sendable {
             try transaction.run(Statement.removePieces, [.text(id)])
             try transaction.run(Statement.removePartials, [.text(id)])
             try transaction.run(Statement.setSizes, [.text(id), .integer(0), .integer(0)])
-            try transaction.run(Statement.setPlanned, [.text(id), .integer(0)])
+            try transaction.run(Statement.removeResources, [.text(id)])
+            try transaction.run(Statement.setPlanned, [.text(id), .integer(0), .null])
         }
     }
 
@@ -248,6 +302,7 @@ final class Journal: Sendable {
             try transaction.run(Statement.addRemoval, [.text(id), .integer(givesBack ? 1 : 0)])
             try transaction.run(Statement.removePieces, [.text(id)])
             try transaction.run(Statement.removePartials, [.text(id)])
+            try transaction.run(Statement.removeResources, [.text(id)])
             try transaction.run(Statement.remove, [.text(id)])
         }
     }
@@ -257,6 +312,7 @@ final class Journal: Sendable {
         try await write { transaction in
             try transaction.run(Statement.removePieces, [.text(id)])
             try transaction.run(Statement.removePartials, [.text(id)])
+            try transaction.run(Statement.removeResources, [.text(id)])
             try transaction.run(Statement.remove, [.text(id)])
         }
     }

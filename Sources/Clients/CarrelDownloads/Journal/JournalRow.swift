@@ -19,6 +19,8 @@ struct JournalRow: Sendable {
     let isPlanned: Bool
     /// Whether its licenses are returned when it is removed.
     let givesBack: Bool
+    /// The digest of its plan without addresses; nil before it is planned.
+    let fingerprint: [UInt8]?
 
     /// Reads all columns in the order of the table.
     init(_ row: Row) throws {
@@ -50,6 +52,7 @@ struct JournalRow: Sendable {
         usedAt = try row.instant(21)
         isPlanned = try row.flag(22)
         givesBack = try row.flag(23)
+        fingerprint = try row.blobIfPresent(24)
     }
 }
 
@@ -60,5 +63,26 @@ extension SavedPieceName {
     /// Reads the columns `stream, number, part` at the beginning of a row.
     init(_ row: Row) throws {
         self.init(stream: Int(try row.integer(0)), number: Int(try row.integer(1)), isInitialization: try row.flag(2))
+    }
+}
+
+/// A file that is present in part.
+struct PartialPiece: Sendable {
+    /// The validator of the version that it is of.
+    var validator: String
+    /// Bytes that are durable; nil in the process that writes it, which has more.
+    var length: Int64?
+}
+
+/// The version of a resource of which several files are parts.
+struct ResourceVersion: Sendable, Equatable {
+    /// Its `ETag`, or `Last-Modified`; nil if the server names no version.
+    var validator: String?
+    /// Bytes; nil if unknown.
+    var length: Int64?
+
+    /// Whether another response can be of the same version.
+    func matches(_ other: ResourceVersion) -> Bool {
+        (validator ?? other.validator) == (other.validator ?? validator) && (length ?? other.length) == (other.length ?? length)
     }
 }

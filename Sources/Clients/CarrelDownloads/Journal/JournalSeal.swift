@@ -18,8 +18,8 @@ struct JournalSeal: Sendable {
 
     /// - Parameter key: 32 bytes, a row of the player's store.
     init(key: Secret) {
-        self.key = key
-        index = HMACSHA256(key: key)
+        self.key = HKDF.sha256(secret: key, salt: [], info: "carrel downloads seal 1", count: AESGCM.keyByteCount)
+        index = HMACSHA256(key: HKDF.sha256(secret: key, salt: [], info: "carrel downloads index 1", count: 32))
     }
 
     /// The digest that finds an item by the address of its source: 16 bytes.

@@ -35,13 +35,13 @@ struct ItemKeys: Sendable {
 
     /// Stores all keys of a plan. Those that were obtained stay for the next attempt if one fails.
     ///
-    /// - Throws: `download.key` with the key id, `download.vault`.
-    func persist(
+    /// - Throws: `ContentKeyError` with the key id, `download.key`, `CancellationError`.
+    private func persist(
         _ keys: [PlannedKey],
         _ content: JournalSeal.Content,
         _ source: ItemSource,
         _ options: Downloads.Options
-    ) async throws(DownloadError) {
+    ) async throws {
         guard !keys.isEmpty else { return }
         var identifiers: [ContentKeyIdentifier] = []
         for key in keys {
@@ -52,11 +52,41 @@ struct ItemKeys: Sendable {
         }
         let session = session(content, source, options)
         do throws(ContentKeyError) {
-            try await session.persist(identifiers, item: id)
+            try await persist(identifiers, session)
             await session.end()
         } catch {
             await session.end()
-            throw DownloadError(error)
+            if Task.isCancelled { throw CancellationError() }
+            throw error
+        }
+    }
+
+    /// A cancelled item requests no more keys.
+    private func persist(_ keys: [ContentKeyIdentifier], _ session: ContentKeySession) async throws(ContentKeyError) {
+        let id = id
+        let result: Result<Void, ContentKeyError> = await withTaskCancellationHandler {
+            do throws(ContentKeyError) { return .success(try await session.persist(keys, item: id)) } catch { return .failure(error) }
+        } onCancel: {
+            Task { await session.end() }
+        }
+        try result.get()
+    }
+
+    /// Stores all keys of a plan, again after failures of the network.
+    ///
+    /// - Throws: `download.key` with the key id, `download.vault`, `CancellationError`.
+    func persistWithRetries(
+        _ keys: [PlannedKey],
+        _ content: JournalSeal.Content,
+        _ source: ItemSource,
+        _ options: Downloads.Options
+    ) async throws {
+        var backoff = Backoff(options.pace)
+        while true {
+            do { return try await persist(keys, content, source, options) } catch let error as ContentKeyError {
+                guard error.code == .network, let pause = backoff.next(atLeast: nil) else { throw DownloadError(error) }
+                try await Task.sleep(for: pause)
+            }
         }
     }
 

@@ -72,7 +72,7 @@ final class ItemProgress: Sendable {
         if state.parts.allSatisfy({ $0.missing == 0 }) { return state.done }
         let share = expectedTime > .zero ? state.doneTime / expectedTime : 0
         guard share > 0.02, state.done > 0 else { return max(expectedBytes, state.done) }
-        return max(state.done, Int64(Double(state.done) / share))
+        return max(state.done, Int64(min(Double(state.done) / share, 1e17)))
     }
 
     var done: Int64 { state.withLock { $0.done } }

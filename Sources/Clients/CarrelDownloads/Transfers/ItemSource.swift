@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelLicenseKeys
 import CarrelMedia
 import CarrelMediaPlanning
 import CarrelMediaSource
+import CarrelReader
 
 /// The source of an item, as its transfers use it.
 struct ItemSource: Sendable {
     let origin: MediaOrigin
     private let client: HTTPClient
     private let selection: MediaSelection
+    /// Servers that the caller named.
+    private let named: [String]
+    private let addresses: AddressRule
 
     /// - Throws: `download.address`, `download.source`, `download.unavailable`.
     init(_ content: JournalSeal.Content, _ client: HTTPClient) throws(DownloadError) {
@@ -20,10 +25,12 @@ struct ItemSource: Sendable {
         permissions.plainHTTP = content.source.allowsPlainHTTP
         permissions.privateNetworks = content.source.allowsPrivateNetworks
         let source = content.source
+        named = [source.licenseServer, source.certificateURL, source.clearKeyServer].filter { !$0.isEmpty }
+        addresses = source.allowsPrivateNetworks ? .any : .publicExcept(originsOf: named)
         do throws(ProxyError) {
             origin = try MediaOrigin(
                 source.address,
-                others: [source.licenseServer, source.certificateURL].filter { !$0.isEmpty },
+                others: named,
                 client: client,
                 fields: source.originFields,
                 permissions
@@ -34,7 +41,7 @@ struct ItemSource: Sendable {
     }
 
     /// The source as errors show it: without its query.
-    var name: String { MediaOrigin.shown(origin.address) }
+    var name: String { origin.isRemote ? Trace.Value.url(origin.address).description : MediaOrigin.shown(origin.address) }
 
     /// Plans the source: loads its playlists.
     ///
@@ -59,7 +66,37 @@ struct ItemSource: Sendable {
     }
 
     /// The client for key servers: under the rules of the source.
-    var keyClient: any MediaHTTPClient { origin.isRemote ? KeyServerRequests(origin: origin) : HTTPMediaClient(client) }
+    var keyClient: any MediaHTTPClient {
+        origin.isRemote ? KeyServerRequests(origin: origin) : LocalKeyRequests(client: client, addresses: addresses)
+    }
+}
+
+/// Requests to key servers that a playlist on this machine names: public ones, unless the caller named them.
+private struct LocalKeyRequests: MediaHTTPClient {
+    let client: HTTPClient
+    let addresses: AddressRule
+
+    func get(_ url: String, fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        try await send(ClientRequest(url), fields, limit)
+    }
+
+    func post(_ url: String, body: [UInt8], fields: [MediaHTTPField], limit: Int) async throws -> MediaHTTPResponse {
+        try await send(ClientRequest(.post, url, body: .bytes(body)), fields, limit)
+    }
+
+    private func send(_ request: ClientRequest, _ fields: [MediaHTTPField], _ limit: Int) async throws -> MediaHTTPResponse {
+        try HTTPMediaClient.check(request.url)
+        var request = request
+        for field in fields { request.headers.append(field.name, field.value) }
+        request.addresses = addresses
+        request.maxResponseBytes = Int64(limit)
+        let response = try await client.send(request)
+        return MediaHTTPResponse(
+            status: response.status.rawValue,
+            fields: response.headers.map { MediaHTTPField($0.name, $0.value) },
+            body: response.body
+        )
+    }
 }
 
 /// Requests to key servers under the rules of a source: its addresses, its permissions, and its header fields for its own origin.

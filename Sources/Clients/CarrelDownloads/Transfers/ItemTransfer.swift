@@ -19,6 +19,8 @@ struct ItemTransfer: Sendable {
     let limits: ItemLimits
     /// Reserves room for the rest of the item.
     let reserve: @Sendable (_ expected: Int64, _ done: Int64) async throws(DownloadError) -> Void
+    /// Corrects the reservation as media arrive.
+    let update: @Sendable (_ expected: Int64, _ done: Int64) async -> Void
 
     /// Saves the item.
     ///
@@ -47,7 +49,11 @@ struct ItemTransfer: Sendable {
         }
         let (writer, expectedBytes, isContinued) = try await package(row, source, content, key, opened)
         try await move(to: .downloading)
-        let addresses = PlanAddresses(writer.streams, source: source.name) { try await source.plan() }
+        let fingerprint = try await journal.item(id)?.fingerprint
+        let pause = core.options.pace.refreshPause
+        let addresses = PlanAddresses(writer.streams, fingerprint: fingerprint, source: source.name, pause: pause) {
+            try await source.plan()
+        }
         // a source that changed while the download rested is refused before the item is complete
         let check = Task { if isContinued { try await addresses.refresh(after: 0) } }
         defer { check.cancel() }
@@ -73,14 +79,14 @@ struct ItemTransfer: Sendable {
     ) async throws -> (writer: SavedPackageWriter, expectedBytes: Int64, isContinued: Bool) {
         let folder = core.folder.package(id)
         if let writer = try Self.plannedPackage(folder, key, isKnown: row.isPlanned) {
-            if !row.isPlanned { try await journal.setPlanned(id) }
+            if !row.isPlanned { try await journal.setPlanned(id, nil) }
             return (writer, row.item.total, true)
         }
         let plan = try await source.planWithRetries(core.options.pace)
         if let quota = try await journal.limits().itemQuota, let expected = plan.expectedBytes, expected > quota {
             throw DownloadError(.quota, "the item has about \(expected) bytes, and \(quota) are allowed")
         }
-        try await ItemKeys(opened, id).persist(plan.keys, content, source, core.options)
+        try await ItemKeys(opened, id).persistWithRetries(plan.keys, content, source, core.options)
         let expected = plan.expectedBytes ?? 0
         let writer = try Self.saved { () throws(SavedMediaError) in
             let writer = try SavedPackageWriter.create(folder: folder, id: id, key: key)
@@ -93,7 +99,7 @@ struct ItemTransfer: Sendable {
             )
             return writer
         }
-        try await journal.setPlanned(id)
+        try await journal.setPlanned(id, PlanFingerprint.of(plan))
         try await journal.setSizes(done: 0, total: expected, of: id)
         core.trace("source planned", id, [Trace.Field("pieces", .number(plan.streams.reduce(0) { $0 + $1.pieces.count }))])
         return (writer, expected, false)
@@ -131,24 +137,39 @@ struct ItemTransfer: Sendable {
             try await record(pieces, progress)
         }
         let missing = Self.order(writer.streams).filter { stored[$0.name] == nil }
+        let quota = try await journal.limits().itemQuota ?? .max
+        let received = Locked(first.done)
         let transfers = PieceTransfers(
             missing,
             partials: try await journal.partials(of: id),
+            versions: ResourceVersions(writer.streams, try await journal.resources(of: id)) { number, version in
+                try await journal.addResource(number, version, of: id)
+            },
             from: origin,
             addresses: addresses,
             to: writer,
             committer: committer,
             context: context,
             limits: limits,
-            pace: core.options.pace
-        ) { name, validator in
-            try await journal.setPartial(name, validator: validator, of: id)
-        }
+            pace: core.options.pace,
+            record: PieceTransfers.Record { name, partial in
+                try await journal.setPartial(name, partial, of: id)
+            } bytes: { count in
+                let total = received.withLock { received in
+                    received += Int64(count)
+                    return received
+                }
+                guard total <= quota else {
+                    throw DownloadError(.quota, "the item has more than \(quota) bytes, which are allowed")
+                }
+            }
+        )
         try await transfers.run()
         do { try await check.value } catch {
-            // a server that does not respond says nothing about the source
-            if case .transient = TransferFailure(error) { return }
-            throw TransferFailure(error).error
+            // all media are here: only another version of the source counts, not an address that has expired meanwhile
+            let failure = TransferFailure(error).error
+            guard failure.code == .changed || failure.code == .live else { return }
+            throw failure
         }
     }
 
@@ -168,18 +189,20 @@ struct ItemTransfer: Sendable {
         var present: [SavedPieceName: SavedDigest] = [:]
         present.reserveCapacity(known.count)
         var adopted: [(name: SavedPieceName, digest: SavedDigest)] = []
+        var lost: [SavedPieceName] = []
         for (index, stream) in writer.streams.enumerated() {
             for name in stream.names(stream: index) {
                 try Task.checkCancellation()
                 let length = writer.storedLength(of: name)
                 if let digest = known[name] {
-                    if digest.length == length { present[name] = digest } else { try await discard(name, writer) }
-                } else if length != nil, let digest = try Self.saved({ () throws(SavedMediaError) in try writer.digest(of: name) }) {
+                    if digest.length == length { present[name] = digest } else { lost.append(name) }
+                } else if length != nil, let digest = try await disk({ try writer.digest(of: name) }) {
                     present[name] = digest
                     adopted.append((name, digest))
                 }
             }
         }
+        try await discard(lost, writer)
         if !adopted.isEmpty {
             let done = present.values.reduce(0) { $0 + $1.length }
             try await journal.add(adopted, done: done, total: done, of: id)
@@ -187,10 +210,16 @@ struct ItemTransfer: Sendable {
         return present
     }
 
-    /// Removes a file that is not what was received. The file goes first: a file without a row counts as durable.
-    private func discard(_ name: SavedPieceName, _ writer: SavedPackageWriter) async throws {
-        try Self.saved { () throws(SavedMediaError) in try writer.remove(name) }
-        try await journal.removePiece(name, of: id)
+    /// Removes files that are not what was received. They go first: a file without a row counts as durable.
+    private func discard(_ names: [SavedPieceName], _ writer: SavedPackageWriter) async throws {
+        guard !names.isEmpty else { return }
+        try await disk { for name in names { try writer.remove(name) } }
+        try await journal.removePieces(names, of: id)
+    }
+
+    /// Runs long work on the disk without holding up transfers.
+    private func disk<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        do { return try await context.disk.run(work) } catch let error as SavedMediaError { throw DownloadError(error) }
     }
 
     private static func saved<Value>(_ body: () throws(SavedMediaError) -> Value) throws(DownloadError) -> Value {
@@ -200,6 +229,7 @@ struct ItemTransfer: Sendable {
     private func record(_ pieces: [(name: SavedPieceName, digest: SavedDigest)], _ progress: ItemProgress) async throws {
         let step = progress.add(pieces)
         try await journal.add(pieces, done: step.done, total: step.total, of: id)
+        await update(step.total, step.done)
         guard let item = try await journal.item(id)?.item else { return }
         for part in step.parts {
             core.hub.send(.progress(item, part.selection, loaded: part.loaded, expected: part.expected))
@@ -216,9 +246,9 @@ struct ItemTransfer: Sendable {
         let digests = try await journal.pieces(of: id)
         for (name, digest) in digests {
             try Task.checkCancellation()
-            do throws(SavedMediaError) { try writer.check(name, digest) } catch {
-                if error.code == .damaged || error.code == .missing { try await discard(name, writer) }
-                throw DownloadError(error)
+            do { try await disk { try writer.check(name, digest) } } catch let error as DownloadError {
+                if error.code == .damaged { try await discard([name], writer) }
+                throw error
             }
         }
         try Self.saved { () throws(SavedMediaError) in try writer.complete { digests[$0] } }

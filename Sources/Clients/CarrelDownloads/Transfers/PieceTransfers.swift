@@ -10,8 +10,8 @@ import CarrelThreads
 struct PieceTransfers: Sendable {
     private struct Todo: Sendable {
         var pieces: ArraySlice<(name: SavedPieceName, piece: SavedPiece)>
-        /// The validators of pieces that are present in part.
-        var partials: [SavedPieceName: String]
+        /// Pieces that are present in part.
+        var partials: [SavedPieceName: PartialPiece]
     }
 
     /// Attempts with a new address after a refusal.
@@ -24,16 +24,27 @@ struct PieceTransfers: Sendable {
     private let context: TransferContext
     private let limits: ItemLimits
     private let pace: TransferPace
-    private let notePartial: @Sendable (SavedPieceName, String) async throws -> Void
+    private let versions: ResourceVersions
+    private let record: Record
     private let todo: Locked<Todo>
+
+    /// What the journal and the queue have to know of a transfer.
+    struct Record: Sendable {
+        /// Records that a part of a piece is durable, or that it begins anew.
+        let partial: @Sendable (SavedPieceName, PartialPiece?) async throws -> Void
+        /// Counts bytes that arrive, against the limits of the item.
+        let bytes: @Sendable (Int) throws -> Void
+    }
 
     /// - Parameters:
     ///   - missing: the pieces to transfer, in their order.
-    ///   - partials: the validators of pieces that are present in part.
-    ///   - notePartial: records that a piece is present in part.
+    ///   - partials: pieces that are present in part.
+    ///   - versions: the versions of their resources.
+    ///   - record: what the journal and the queue have to know.
     init(
         _ missing: [(name: SavedPieceName, piece: SavedPiece)],
-        partials: [SavedPieceName: String],
+        partials: [SavedPieceName: PartialPiece],
+        versions: ResourceVersions,
         from origin: MediaOrigin,
         addresses: PlanAddresses,
         to writer: SavedPackageWriter,
@@ -41,7 +52,7 @@ struct PieceTransfers: Sendable {
         context: TransferContext,
         limits: ItemLimits,
         pace: TransferPace,
-        notePartial: @escaping @Sendable (SavedPieceName, String) async throws -> Void
+        record: Record
     ) {
         todo = Locked(Todo(pieces: missing[...], partials: partials))
         self.origin = origin
@@ -51,7 +62,8 @@ struct PieceTransfers: Sendable {
         self.context = context
         self.limits = limits
         self.pace = pace
-        self.notePartial = notePartial
+        self.versions = versions
+        self.record = record
     }
 
     /// Transfers all pieces; the first that fails ends the others. Those that are complete then, or when the task is cancelled, are kept.
@@ -87,6 +99,7 @@ struct PieceTransfers: Sendable {
         var backoff = Backoff(pace)
         var refreshes = 0
         while true {
+            let progress = todo.withLock { $0.partials[name]?.length ?? 0 }
             let (address, generation) = await addresses.address(of: name)
             do {
                 return try await context.slots.withSlot(ConnectionSlots.host(address)) {
@@ -94,6 +107,8 @@ struct PieceTransfers: Sendable {
                 }
             } catch {
                 if Task.isCancelled { throw CancellationError() }
+                // a connection that breaks again and again, but brings bytes each time, is no failure
+                if todo.withLock({ $0.partials[name]?.length ?? 0 }) > progress { backoff.reset() }
                 switch TransferFailure(error) {
                 case .transient(let error):
                     guard let pause = backoff.next(atLeast: error.pause) else { throw error }
@@ -124,27 +139,33 @@ struct PieceTransfers: Sendable {
     }
 
     private func receive(_ name: SavedPieceName, _ piece: SavedPiece, from address: String) async throws {
-        let validator = todo.withLock { $0.partials[name] }
-        let remains = try validator == nil ? nil : writer.remains(of: name)
+        let partial = todo.withLock { $0.partials[name] }
+        let remains = try partial.flatMap { try writer.remains(of: name, upTo: $0.length) }
         var continuation: MediaOrigin.Continuation?
-        if let validator, let remains, remains.length > 0 {
-            continuation = MediaOrigin.Continuation(offset: remains.length, validator: validator)
+        if let partial, let remains, remains.length > 0 {
+            continuation = MediaOrigin.Continuation(offset: remains.length, validator: partial.validator)
         }
         let (stream, offset) = try await origin.openTransfer(
             address,
             range: piece.range,
             continuing: continuation,
-            limits: [context.bandwidth, limits.bandwidth]
+            limits: [context.bandwidth, limits.bandwidth],
+            named: Self.shown(name, address)
         )
         let file: PieceFile
         if let remains, offset > 0 {
             file = remains
         } else {
             remains?.suspend()
-            todo.withLock { $0.partials[name] = nil }
+            if partial != nil {
+                // before its bytes are replaced
+                try await record.partial(name, nil)
+                todo.withLock { $0.partials[name] = nil }
+            }
             file = try writer.file(for: name)
         }
         do {
+            try await versions.check(stream, of: name)
             try await receive(stream, after: offset, piece, into: file)
             let digest = try file.finish()
             todo.withLock { $0.partials[name] = nil }
@@ -153,7 +174,7 @@ struct PieceTransfers: Sendable {
             stream.cancel()
             // what is there is continued, if the server names the version
             if let validator = stream.validator, !file.isSealed, file.length > 0 {
-                todo.withLock { $0.partials[name] = validator }
+                todo.withLock { $0.partials[name] = PartialPiece(validator: validator, length: file.length) }
                 file.suspend()
             } else {
                 file.discard()
@@ -164,20 +185,33 @@ struct PieceTransfers: Sendable {
 
     private func receive(_ stream: OriginStream, after offset: Int64, _ piece: SavedPiece, into file: PieceFile) async throws {
         var count = offset
-        let begin = ContinuousClock.now
-        var isNoted = false
+        var noted = ContinuousClock.now
         while let bytes = try await stream.next() {
             try Task.checkCancellation()
-            try file.append(bytes)
+            try record.bytes(bytes.count)
             count += Int64(bytes.count)
-            if let range = piece.range, count > range.count { break }
-            if !isNoted, begin.duration(to: .now) > pace.partialTime, let validator = stream.validator, !file.isSealed {
-                isNoted = true
-                try await notePartial(file.name, validator)
+            guard count <= piece.range.map({ Int64($0.count) }) ?? Self.byteLimit else {
+                throw ProxyError(.wrongLength, "\(stream.name): the server returned more than \(count - Int64(bytes.count)) bytes")
+            }
+            try file.append(bytes)
+            if noted.duration(to: .now) > pace.partialTime, let validator = stream.validator, !file.isSealed {
+                let length = try file.sync()
+                try await record.partial(file.name, PartialPiece(validator: validator, length: length))
+                noted = .now
             }
         }
         if let range = piece.range, count != range.count {
             throw ProxyError(.wrongLength, "\(stream.name): the server returned \(count) bytes instead of \(range.count)")
         }
+    }
+
+    /// Bytes of a piece without a range, at most.
+    private static let byteLimit: Int64 = 8 << 30
+
+    /// A piece as errors show it: its address may contain a ticket.
+    private static func shown(_ name: SavedPieceName, _ address: String) -> String {
+        let kind = name.isInitialization ? "initialization" : "segment"
+        let host = ConnectionSlots.host(address)
+        return "\(kind) \(name.number) of stream \(name.stream)" + (host.isEmpty ? "" : " from \(host)")
     }
 }

@@ -12,14 +12,27 @@ actor PlanAddresses {
     private var loading: Task<MediaPlan, any Error>?
     private let streams: [SavedStream]
     private let source: String
+    private let fingerprint: [UInt8]?
+    private let longestPause: Duration
+    private var lastRefresh: ContinuousClock.Instant?
     private let load: @Sendable () async throws -> MediaPlan
 
     /// - Parameters:
     ///   - streams: the streams of the package.
+    ///   - fingerprint: of the plan; nil if it is not known.
     ///   - source: the source, as errors show it.
+    ///   - pause: the longest pause between two loads.
     ///   - load: plans the source again.
-    init(_ streams: [SavedStream], source: String, load: @escaping @Sendable () async throws -> MediaPlan) {
+    init(
+        _ streams: [SavedStream],
+        fingerprint: [UInt8]?,
+        source: String,
+        pause: Duration,
+        load: @escaping @Sendable () async throws -> MediaPlan
+    ) {
         self.streams = streams
+        self.fingerprint = fingerprint
+        longestPause = pause
         self.source = source
         self.load = load
         for (index, stream) in streams.enumerated() {
@@ -36,16 +49,33 @@ actor PlanAddresses {
     /// - Throws: `download.changed` if the source is another one now; the errors of planning.
     func refresh(after known: Int) async throws {
         guard generation == known else { return }
-        let task = loading ?? Task { [load] in try await load() }
+        let task = loading ?? Task { [load, pause = pause()] in
+            try await Task.sleep(for: pause)
+            return try await load()
+        }
         loading = task
-        defer { loading = nil }
-        let plan = try await task.value
+        let plan: MediaPlan
+        do {
+            plan = try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+        } catch {
+            loading = nil
+            throw error
+        }
+        loading = nil
         guard generation == known else { return }
-        try take(plan.streams)
+        lastRefresh = .now
+        try take(plan)
         generation += 1
     }
 
-    private func take(_ fresh: [SavedStream]) throws(DownloadError) {
+    /// The time between two loads: a server whose new addresses do not work either is not asked without a pause.
+    private func pause() -> Duration {
+        guard let lastRefresh else { return .zero }
+        return max(.zero, ContinuousClock.now.duration(to: lastRefresh + longestPause * Double.random(in: 0.5...1)))
+    }
+
+    private func take(_ plan: MediaPlan) throws(DownloadError) {
+        let fresh = plan.streams
         guard fresh.count == streams.count else { throw changed("it has other tracks") }
         var new: [SavedPieceName: String] = [:]
         for (index, (old, stream)) in zip(streams, fresh).enumerated() {
@@ -59,6 +89,9 @@ actor PlanAddresses {
                 }
                 new[name] = piece.address
             }
+        }
+        guard fingerprint == nil || PlanFingerprint.of(plan) == fingerprint else {
+            throw changed("its keys, its initialization segments or its tags are others")
         }
         addresses = new
     }

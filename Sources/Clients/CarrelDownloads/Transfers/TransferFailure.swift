@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelMediaSource
+import CarrelReader
 import CarrelSavedMedia
 
 /// The class of a failed transfer, by which it is repeated.
@@ -45,7 +46,7 @@ extension DownloadError {
         switch error.code {
         case .diskFull: self.init(.diskFull, error.message)
         case .damaged, .missing: self.init(.damaged, error.message)
-        case .sealed: self.init(.vault, error.message)
+        case .sealed: self.init(.key, error.message)
         case .format: self.init(.source, error.message)
         default: self.init(.disk, error.message)
         }
@@ -62,7 +63,18 @@ extension DownloadError {
             case (_, .unavailable), (_, .busy), (_, .wrongLength): .unavailable
             default: .source
             }
-        self.init(code, error.message)
+        self.init(code, Self.redacted(error.message))
         pause = error.pause
+    }
+
+    /// A message whose addresses have no query, and no part of a path that could be a ticket: messages are stored unsealed.
+    private static func redacted(_ message: String) -> String {
+        message.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            let address = word.trimmingPrefix { $0 == "'" }
+            guard MediaOrigin.isURL(String(address)) else { return String(word) }
+            let end = address.lastIndex { $0 != ":" && $0 != "'" && $0 != "," }.map { address.index(after: $0) } ?? address.endIndex
+            let quote = word.startIndex == address.startIndex ? "" : "'"
+            return quote + Trace.Value.url(String(address[..<end])).description + address[end...]
+        }.joined(separator: " ")
     }
 }

@@ -11,6 +11,8 @@ package struct TransferPace: Sendable {
     package var attempts = 8
     /// Finished files wait for others to become durable together for this time at most.
     package var batchTime = Duration.milliseconds(250)
+    /// The longest pause between two loads of an item's playlists.
+    package var refreshPause = Duration.seconds(4)
     /// How often the licenses of complete items are checked for their renewal.
     package var renewal = Duration.seconds(60)
     /// A transfer of one piece that takes longer can continue in another process.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelPlayer
 import CarrelReader
+import CarrelThreads
 
 /// The queue of the process that has the lock: starts items by their priority, follows the requests of other processes, and ends removals.
 actor TransferQueue {
@@ -10,6 +12,8 @@ actor TransferQueue {
         let limits: ItemLimits
         /// Bytes that the item is still expected to need.
         var reserved: Int64 = 0
+        /// Whether its transfers were seen to have begun.
+        var hasBegun = false
     }
 
     private let core: Downloads
@@ -18,7 +22,7 @@ actor TransferQueue {
     private var running: [String: Running] = [:]
     private var conditions = Conditions()
     private var nextRenewal = ContinuousClock.now
-    /// Renewals that failed, and when they are tried again.
+    /// Removals and restarts that failed, and when they are tried again.
     private var postponed: [String: ContinuousClock.Instant] = [:]
     private var renewal: Task<Void, Never>?
     /// Why nothing can be recorded any more.
@@ -57,7 +61,7 @@ actor TransferQueue {
             renewal?.cancel()
         }
         do {
-            try await begin()
+            try await begin(item == nil)
             for await _ in signals {
                 try Task.checkCancellation()
                 if try await step(until: item) { break }
@@ -76,14 +80,26 @@ actor TransferQueue {
     }
 
     /// Continues what an earlier process left.
-    private func begin() async throws(DownloadError) {
+    ///
+    /// - Parameter isWholeQueue: whether items that failed for a time are tried again.
+    private func begin(_ isWholeQueue: Bool) async throws(DownloadError) {
         for id in core.folder.interruptedRemovals() {
             if try await journal.markRemoved(id, givesBack: false) { continue }
-            try? core.folder.remove(id)
+            try? await core.folder.perform { (folder) throws(DownloadError) in try folder.remove(id) }
         }
         let rows = try await journal.items()
-        core.folder.sweepOrphans(items: Set(rows.map(\.item.id)), now: core.options.clock.now)
-        for row in rows where row.item.state.isRunning { _ = try await journal.move(row.item.id, to: .queued) }
+        let (ids, now) = (Set(rows.map(\.item.id)), core.options.clock.now)
+        let removed = Locked<[String]>([])
+        try await core.folder.perform { folder in
+            let orphans = folder.sweepOrphans(items: ids, now: now)
+            removed.withLock { $0 = orphans }
+        }
+        // their keys are of no use without them
+        for id in removed.withLock({ $0 }) { try? await LicenseStore.removeItem(id, fromFolder: core.reader) }
+        for row in rows {
+            let isLeft = row.item.state.isRunning || isWholeQueue && row.item.state == .failed && row.item.isRetryable
+            if isLeft { _ = try await journal.move(row.item.id, to: .queued) }
+        }
         try await core.finishKeyRemovals()
     }
 
@@ -98,10 +114,11 @@ actor TransferQueue {
         let states = Dictionary(uniqueKeysWithValues: rows.map { ($0.item.id, $0) })
         for (id, run) in running {
             // paused, removed or restarted by another caller; an item that has just ended is no open item either
-            guard let row = states[id], row.item.state.isRunning || row.item.state == .queued else {
+            guard let row = states[id], row.item.state.isRunning || row.item.state == .queued && !run.hasBegun else {
                 run.task.cancel()
                 continue
             }
+            running[id]?.hasBegun = row.item.state.isRunning
             run.limits.update(row.limits)
             if let reason = unmet(row), try await journal.move(id, to: .waiting, reason: reason.rawValue) != nil { run.task.cancel() }
         }
@@ -111,7 +128,7 @@ actor TransferQueue {
             guard let row = try await journal.item(item) else { return true }
             return row.item.state.isFinal && running[item] == nil
         }
-        return running.isEmpty && renewal == nil && rows.allSatisfy { $0.item.state.isFinal }
+        return running.isEmpty && renewal == nil && rows.allSatisfy { $0.item.state.isFinal || postponed[$0.item.id] != nil }
     }
 
     private func unmet(_ row: JournalRow) -> DownloadRequirements.Reason? {
@@ -121,14 +138,13 @@ actor TransferQueue {
     private func advance(_ row: JournalRow) async throws(DownloadError) {
         let id = row.item.id
         switch row.item.state {
-        case .removing:
-            do throws(DownloadError) { try await core.finishRemoval(id, givesBack: row.givesBack) } catch {
-                core.trace("item not removed yet", id, [Trace.Field("error", .code(of: error))])
-            }
+        case .removing: try await attempt(id) { try await core.finishRemoval(id) }
         case .restarting:
-            try core.folder.remove(id)
-            try await journal.restart(id)
-            _ = try await journal.move(id, to: .queued)
+            try await attempt(id) {
+                try await core.folder.perform { (folder) throws(DownloadError) in try folder.restart(id) }
+                try await journal.restart(id)
+                _ = try await journal.move(id, to: .queued)
+            }
         case .queued, .waiting:
             if let reason = unmet(row) {
                 guard row.item.reason != reason.rawValue else { return }
@@ -141,6 +157,20 @@ actor TransferQueue {
         }
     }
 
+    /// Changes files of an item; a failure is in the item, and is tried again after a minute.
+    private func attempt(_ id: String, _ work: () async throws -> Void) async throws(DownloadError) {
+        guard postponed[id].map({ $0 <= .now }) ?? true else { return }
+        do {
+            try await work()
+            postponed[id] = nil
+        } catch {
+            let failure = TransferFailure(error).error
+            postponed[id] = .now + .seconds(60)
+            core.trace("item not removed yet", id, [Trace.Field("error", .code(of: failure))])
+            try await journal.setMessage(failure.message, of: id)
+        }
+    }
+
     // MARK: - Items
 
     private func start(_ row: JournalRow) {
@@ -148,6 +178,8 @@ actor TransferQueue {
         let itemLimits = ItemLimits(row.limits)
         let transfer = ItemTransfer(id: id, core: core, context: context, limits: itemLimits) {
             (expected, done) throws(DownloadError) in try await self.reserve(id, expected: expected, done: done)
+        } update: { expected, done in
+            await self.update(id, max(0, expected - done))
         }
         core.trace("item started", id)
         let task = Task {
@@ -172,6 +204,12 @@ actor TransferQueue {
             let failure = TransferFailure(error).error
             core.trace("item failed", id, [Trace.Field("error", .code(of: failure))])
             do throws(DownloadError) {
+                // a locked vault is no fault of the item
+                if failure.code == .vault {
+                    self.failure = failure
+                    _ = try await journal.move(id, to: .queued)
+                    return
+                }
                 guard let item = try await journal.move(id, to: .failed, error: failure) else { return }
                 core.hub.send(.changed(item))
                 core.hub.send(.failed(item, failure))
@@ -194,38 +232,64 @@ actor TransferQueue {
 
     // MARK: - Space
 
-    /// Reserves room for the rest of an item; older items are evicted for it if that is switched on.
+    /// Reserves room for the rest of an item. It waits for other running items; older ones are evicted if that is on.
     private func reserve(_ id: String, expected: Int64, done: Int64) async throws(DownloadError) {
         let rest = max(0, expected - done)
-        while true {
-            guard let error = try await shortage(id, rest) else { break }
-            guard limits.evicts, try await evictOne() else { throw error }
+        while let shortage = try await shortage(id, rest) {
+            if try await evict(shortage.bytes) { continue }
+            guard shortage.isOfOthers else { throw shortage.error }
+            do { try await Task.sleep(for: core.options.pace.poll) } catch { throw shortage.error }
         }
-        running[id]?.reserved = rest
+        update(id, rest)
     }
 
-    private func shortage(_ id: String, _ rest: Int64) async throws(DownloadError) -> DownloadError? {
-        let others = running.filter { $0.key != id }.values.reduce(0) { $0 + $1.reserved }
+    private func update(_ id: String, _ rest: Int64) { running[id]?.reserved = rest }
+
+    private struct Shortage {
+        let bytes: Int64
+        /// Whether there is room once other running items have ended.
+        let isOfOthers: Bool
+        let error: DownloadError
+    }
+
+    private func shortage(_ id: String, _ rest: Int64) async throws(DownloadError) -> Shortage? {
+        let others = running.filter { $0.key != id }.values.reduce(Int64(0)) { Self.sum($0, $1.reserved) }
         let free = core.folder.freeSpace
-        if rest + others + core.options.pace.margin > free {
-            return DownloadError(.diskFull, "the disk has \(free) free bytes, and the downloads need about \(rest + others)")
+        let needed = Self.sum(Self.sum(rest, others), core.options.pace.margin)
+        if needed > free {
+            let error = DownloadError(.diskFull, "the disk has \(free) free bytes, and the downloads need about \(Self.sum(rest, others))")
+            return Shortage(bytes: needed - free, isOfOthers: Self.sum(rest, core.options.pace.margin) <= free, error: error)
         }
         guard let quota = limits.quota else { return nil }
-        let used = try await journal.items().reduce(0) { $0 + $1.item.done }
-        return used + rest + others > quota
-            ? DownloadError(.quota, "the downloads would have about \(used + rest + others) bytes, and \(quota) are allowed") : nil
+        let used = try await journal.items().reduce(Int64(0)) { Self.sum($0, $1.item.done) }
+        let all = Self.sum(Self.sum(used, rest), others)
+        guard all > quota else { return nil }
+        let error = DownloadError(.quota, "the downloads would have about \(all) bytes, and \(quota) are allowed")
+        return Shortage(bytes: all - quota, isOfOthers: Self.sum(used, rest) <= quota, error: error)
     }
 
-    /// Removes the complete item that was played least recently, unless it is pinned.
-    private func evictOne() async throws(DownloadError) -> Bool {
-        let rows = try await journal.items()
-        let candidates = rows.filter { [.completed, .expired].contains($0.item.state) && !$0.item.isPinned }
-        guard let oldest = candidates.min(by: { $0.usedAt < $1.usedAt }) else { return false }
-        let id = oldest.item.id
-        guard try await journal.markRemoved(id, givesBack: false) else { return true }
-        core.trace("item evicted", id)
-        try await core.finishRemoval(id, givesBack: false)
-        return true
+    /// Sizes that a server claims have no bounds.
+    private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
+        let (sum, isOver) = one.addingReportingOverflow(other)
+        return isOver ? .max : sum
+    }
+
+    /// Removes complete items that are not pinned, the least recently played first, if they make enough room.
+    ///
+    /// - Returns: false if nothing was removed.
+    private func evict(_ needed: Int64) async throws(DownloadError) -> Bool {
+        guard limits.evicts else { return false }
+        var candidates = try await journal.items().filter { $0.item.state.isComplete && !$0.item.isPinned }
+        candidates.sort { $0.usedAt < $1.usedAt }
+        guard candidates.reduce(Int64(0), { Self.sum($0, $1.item.done) }) >= needed else { return false }
+        var freed: Int64 = 0
+        for row in candidates where freed < needed {
+            guard try await journal.markRemoved(row.item.id, givesBack: false) else { continue }
+            core.trace("item evicted", row.item.id)
+            try await core.finishRemoval(row.item.id)
+            freed = Self.sum(freed, row.item.done)
+        }
+        return freed > 0
     }
 
     // MARK: - Renewals
@@ -246,15 +310,15 @@ actor TransferQueue {
         for row in rows {
             let id = row.item.id
             if Task.isCancelled { return }
-            if let until = postponed[id], until > .now { continue }
             do throws(DownloadError) {
                 let item = try await core.renewKeys(id, onlyIfDue: true)
-                postponed[id] = nil
                 core.trace("keys renewed", id)
                 core.hub.send(.changed(item))
             } catch {
-                postponed[id] = .now + .seconds(600)
                 core.trace("keys not renewed", id, [Trace.Field("error", .code(of: error))])
+                // others come first meanwhile
+                let next = core.options.clock.now + .seconds(Int.random(in: 600...1200))
+                try? await journal.setRenewal(id, at: next)
             }
         }
     }

@@ -246,7 +246,7 @@ package struct MediaOrigin: Sendable {
             case .ok:
                 stream.cancel()
                 throw ProxyError(.noRanges, "\(Self.shown(reference)): the server does not serve byte ranges")
-            default: throw Self.failure(stream.response, of: reference)
+            default: throw Self.failure(stream.response, named: Self.shown(reference))
             }
             return OriginStream(stream, name: Self.shown(reference))
         case .folder(let folder):
@@ -305,10 +305,10 @@ package struct MediaOrigin: Sendable {
     }
 
     /// The error of a response without the resource.
-    static func failure(_ response: ClientResponse, of reference: String) -> ProxyError {
+    static func failure(_ response: ClientResponse, named name: String) -> ProxyError {
         let status = response.status.rawValue
-        var error = ProxyError(.unavailable, "\(shown(reference)): the server returned status \(status)")
-        if [404, 410].contains(status) { error = ProxyError(.missing, "\(shown(reference)) does not exist") }
+        var error = ProxyError(.unavailable, "\(name): the server returned status \(status)")
+        if [404, 410].contains(status) { error = ProxyError(.missing, "\(name) does not exist") }
         error.originStatus = status
         error.isTransient = status >= 500 || status == 429
         if status == 503 || status == 429 {

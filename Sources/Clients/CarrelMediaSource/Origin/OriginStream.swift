@@ -81,6 +81,12 @@ package final class OriginStream: Sendable {
         return ContentRange.totalLength(stream.response.headers["Content-Range"])
     }
 
+    /// The range of the response, if it has a part of the resource.
+    package var range: Range<Int64>? {
+        guard case .remote(let stream) = source else { return nil }
+        return stream.response.headers["Content-Range"].flatMap { ContentRange.range($0) }
+    }
+
     /// Names this content of the resource: a strong `ETag`, else `Last-Modified`.
     package var validator: String? {
         guard case .remote(let stream) = source else { return nil }

@@ -94,12 +94,23 @@ struct PackageFolder: Sendable {
 
     /// Opens a file under its temporary name to continue it.
     ///
+    /// - Parameters:
+    ///   - name: its final name.
+    ///   - length: the bytes that it has at most; more are cut off. Nil for all.
     /// - Returns: its descriptor, at the beginning of the file.
     /// - Throws: `saved.missing`, `saved.disk`.
-    func reopen(_ name: String) throws(SavedMediaError) -> Int32 {
+    func reopen(_ name: String, upTo length: Int64?) throws(SavedMediaError) -> Int32 {
         let descriptor = unsafe Glibc.open(path(of: name) + Self.temporarySuffix, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         if descriptor < 0, errno == ENOENT { throw SavedMediaError(.missing, "\(name) is not in the package") }
         guard descriptor >= 0 else { throw SavedMediaError("write \(name)", errno: errno) }
+        var status = stat()
+        if let length, unsafe fstat(descriptor, &status) == 0, Int64(status.st_size) > length {
+            guard ftruncate(descriptor, off_t(length)) == 0 else {
+                let number = errno
+                close(descriptor)
+                throw SavedMediaError("write \(name)", errno: number)
+            }
+        }
         return descriptor
     }
 

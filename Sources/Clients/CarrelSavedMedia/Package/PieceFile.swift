@@ -49,19 +49,36 @@ package final class PieceFile: Sendable {
 
     /// Continues the remains of another attempt, which are not sealed.
     ///
+    /// - Parameter length: the bytes of them that are durable; more are cut off. Nil for all.
     /// - Throws: `saved.missing` if there are none; `saved.disk`.
-    init(continuing name: SavedPieceName, file: String, in folder: PackageFolder) throws(SavedMediaError) {
+    init(
+        continuing name: SavedPieceName,
+        upTo length: Int64?,
+        file: String,
+        in folder: PackageFolder
+    ) throws(SavedMediaError) {
         self.name = name
         self.file = file
         self.folder = folder
         var state = State(descriptor: -1, sealer: nil)
-        state.descriptor = try folder.reopen(file)
+        state.descriptor = try folder.reopen(file, upTo: length)
         state.length = try folder.readAll(state.descriptor, file) { state.digest?.update($0) }
         self.state = Locked(state)
     }
 
     /// Bytes that were written.
     package var length: Int64 { state.withLock { $0.length } }
+
+    /// Makes what was written durable.
+    ///
+    /// - Returns: bytes that are durable.
+    /// - Throws: `saved.disk-full`, `saved.disk`.
+    package func sync() throws(SavedMediaError) -> Int64 {
+        try state.withLock { state throws(SavedMediaError) in
+            guard fdatasync(state.descriptor) == 0 else { throw SavedMediaError("write \(file)", errno: errno) }
+            return state.length
+        }
+    }
 
     /// Keeps what was written for another attempt.
     package func suspend() { state.withLock { $0.end() } }

@@ -257,13 +257,15 @@ package final class SavedPackageWriter: Sendable {
 
     /// Continues the file of a piece that another attempt left under its temporary name.
     ///
-    /// - Parameter name: a planned piece.
+    /// - Parameters:
+    ///   - name: a planned piece.
+    ///   - length: the bytes of it that are durable; more are cut off. Nil for all, in the process that wrote them.
     /// - Returns: the file with what it has; nil if there are no remains, or if the piece is sealed, so that it has to begin anew.
     /// - Throws: `saved.format` if it is not planned; `saved.disk`.
-    package func remains(of name: SavedPieceName) throws(SavedMediaError) -> PieceFile? {
+    package func remains(of name: SavedPieceName, upTo length: Int64?) throws(SavedMediaError) -> PieceFile? {
         let (path, row) = try place(of: name)
         guard !row.isSealed else { return nil }
-        do throws(SavedMediaError) { return try PieceFile(continuing: name, file: path, in: folder) } catch {
+        do throws(SavedMediaError) { return try PieceFile(continuing: name, upTo: length, file: path, in: folder) } catch {
             guard error.code == .missing else { throw error }
             return nil
         }

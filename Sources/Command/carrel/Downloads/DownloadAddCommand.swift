@@ -23,7 +23,10 @@ struct DownloadAdd: Command {
         Example("carrel download add https://example.org/film.m3u8", "Saves a film."),
         Example("carrel download add 'Big Film' --streams Streams.json", "Saves an entry of a list."),
         Example("carrel download add film.mpd --audio de --subtitles de --bitrate 2000000", "Saves the German tracks."),
-        Example("carrel download add https://example.org/film.m3u8 --queue --network unmetered", "Adds a film to the queue alone."),
+        Example(
+            "carrel download add https://example.org/film.m3u8 --queue --network unmetered",
+            "Adds a film to the queue alone."
+        ),
     ]
     static let parameters: [Parameter<Self>] =
         [
@@ -44,7 +47,7 @@ struct DownloadAdd: Command {
         let chosen = try sources.map { try resolver.source($0, title: title ?? "") }
         let settings = try save.settings()
         let stop = StopSignals()
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, trace in
             var ids: [String] = []
             for source in chosen {
                 let (item, isNew) = try await downloads.add(source, settings)
@@ -55,12 +58,12 @@ struct DownloadAdd: Command {
                 for id in ids { report(try await downloads.item(id), console) }
                 return
             }
-            let transfer = DownloadTransfer(downloads, console, stop)
+            let transfer = DownloadTransfer(downloads, console, stop, trace)
             try await transfer.run(until: ids) { item in report(item, console) }
         }
     }
 
     private func report(_ item: DownloadItem, _ console: Console) {
-        if queue.json { console.print(item.json) } else { console.print(DownloadBoard.line(item)) }
+        if queue.json { console.printLine(item.json) } else { console.print(DownloadBoard.line(item)) }
     }
 }

@@ -3,6 +3,7 @@
 import CarrelCommandLine
 import CarrelContentKeys
 import CarrelDownloads
+import CarrelHTTP
 import CarrelMediaSource
 import CarrelProxy
 import Glibc
@@ -53,7 +54,8 @@ struct SourceOptions: ParameterGroup, Sendable {
         if let token {
             let bytes = try SmallFile.read(token, limit: Self.tokenLimit)
             text = String(validating: bytes, as: UTF8.self).map { String($0.trimmed) }
-            guard text?.isEmpty == false, text?.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) == true
+            guard text?.isEmpty == false,
+                text?.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) == true
             else { throw UsageError(.badValue, "--token: the file has no token: it must be text") }
         }
         return SourceResolver(list: entries, listName: list ?? "", token: text, servers)
@@ -121,7 +123,7 @@ struct SourceResolver: Sendable {
     }
 }
 
-/// A word that is no title of the list, no URL and no file.
+/// A word that names neither an entry of the list, nor a server, nor a file.
 private struct UnknownStream: ReportableError {
     let title: String
     let list: String

@@ -162,7 +162,10 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
             return
         }
         let contentRange = head.fields["Content-Range"] ?? ""
-        guard status == .partialContent, contentRange.hasPrefix("bytes \(offset)-") else {
+        let known = [head.fields["ETag"], head.fields["Last-Modified"]].compactMap(\.self)
+        // a server that ignores If-Range may send a part of another version
+        let isSame = continuation.validator.map { known.isEmpty || known.contains($0) } ?? true
+        guard status == .partialContent, isSame, contentRange.hasPrefix("bytes \(offset)-") else {
             throw HTTPClientError(.range, "the server did not answer with the bytes from \(offset) on")
         }
         fileOffset = offset
