@@ -40,7 +40,8 @@ struct PlayCommand: Command {
             .positional(
                 \.name,
                 "source",
-                help: "The id or title of a download, an address, a file, a title of --streams, or - for a line of standard input."
+                help:
+                    "The id or title of a download, an address, a file, a title of --streams, or - for a line of standard input."
             ),
             .flag(\.printsURL, "--print-url", help: "Print the address first, and serve it as 'carrel proxy' does."),
             .option(
@@ -143,7 +144,6 @@ struct PlayCommand: Command {
 
     // MARK: - Serving
 
-    /// - Parameter source: the source on its servers; nil for a saved one.
     private func serve(
         _ source: DownloadSource?,
         _ trace: TracePrinter?,

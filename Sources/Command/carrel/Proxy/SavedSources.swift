@@ -75,11 +75,12 @@ struct SavedFailure: ReportableError {
     let message: String
     private let code: String
 
+    /// Returns nil for errors of another kind.
+    ///
     /// - Parameters:
     ///   - error: thrown while it was served.
     ///   - item: the download.
     ///   - engine: judges its keys.
-    /// - Returns: nil for errors of another kind.
     init?(_ error: any Error, _ item: DownloadItem, _ engine: PlayerEngine) async {
         guard let failure = error as? SourceFailure else { return nil }
         var code = failure.code
