@@ -781,7 +781,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",
-            ["CPublicationLoops", "ProtectedPublications"] + carrel("Bytes Crypto HTTP HTTPClient LCP Publication Threads"),
+            ["CPublicationLoops", "ProtectedPublications"]
+                + carrel("Bytes Crypto HTTP HTTPClient LCP LicensedPublications Player Publication Threads Vault"),
             exclude: ["C", "curve", "hostile", "hostile-pdf", "measure", "run"]
         ),
         benchmark("ScanBench", carrel("Audio Bytes Crypto MP4 Packager")),

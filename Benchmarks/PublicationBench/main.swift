@@ -7,6 +7,7 @@
 //   open FILE|URL FOLDER  opens a publication once, as a reading app does that knows the passphrase, and says what it is, how much of the
 //                         processor the opening took without the start of the process, and the most memory
 //   first URL FOLDER      the same, and the first 64 KiB of its first resource; says how many requests each took
+//   licensed FILE DCF READER  opens a clear publication, and the same in a DCF under a license of the player in a folder, in turns
 //   ranges FILE FOLDER    64 KiB at random places of its first resource, and all of it in order, against a loop in C
 
 import CPublicationLoops
@@ -15,8 +16,11 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelLCP
+import CarrelLicensedPublications
+import CarrelPlayer
 import CarrelPublication
 import CarrelThreads
+import CarrelVault
 import Glibc
 import ProtectedPublications
 
@@ -190,6 +194,39 @@ func ranges(_ path: String, _ folder: String) async throws {
     }
 }
 
+/// The processor time of opening a clear publication, and the same in a DCF; the vault is open, and the files are in the page cache.
+func compareLicensed(_ clear: String, _ protected: String, _ reader: String) async throws {
+    let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE").map { unsafe String(cString: $0) } ?? ""
+    let vault = try await Vault.file(folder: "\(reader)/vault", passphrase: passphrase)
+    let engine = try PlayerEngine(folder: reader, vault: vault, app: .init(name: "PublicationBench", build: "1"))
+    let streamers = [Streamer(), Streamer(contentProtections: [LicensedContentProtection(engine)])]
+    func open(_ index: Int) async throws -> (seconds: Double, chapters: Int) {
+        let asset = PublicationAsset(path: index == 0 ? clear : protected)
+        let start = spent()
+        let publication = try await streamers[index].open(asset: asset, allowUserInteraction: false)
+        let seconds = spent() - start
+        precondition(!publication.isRestricted, publication.protectionErrorMessage ?? "restricted")
+        let chapters = publication.readingOrder.count
+        publication.close()
+        return (seconds, chapters)
+    }
+    var times: [[Double]] = [[], []]
+    for round in 0..<24 {
+        let both = [try await open(0), try await open(1)]
+        precondition(both[0].chapters == both[1].chapters, "another publication")
+        // the first ones load what is loaded once
+        if round > 2 { for index in 0...1 { times[index].append(both[index].seconds) } }
+    }
+    let ratios = zip(times[0], times[1]).map { $1 / $0 }.sorted()
+    let middle = ratios.count / 2
+    func middleTime(_ index: Int) -> Double { rounded(times[index].sorted()[middle] * 1000) }
+    print(
+        "in a DCF, vault open: \(rounded(ratios[middle])) of the clear EPUB [\(rounded(ratios[0])), \(rounded(ratios[ratios.count - 1]))];",
+        "\(middleTime(1)) ms, clear \(middleTime(0)) ms of processor time"
+    )
+    await engine.shutdown()
+}
+
 let start = now()
 let arguments = CommandLine.arguments.dropFirst()
 switch (arguments.first ?? "", Array(arguments.dropFirst())) {
@@ -227,9 +264,10 @@ case ("first", let rest) where rest.count == 2:
     print(
         "\(toOpen) requests to open, \(toRead) to the first byte; \(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB"
     )
+case ("licensed", let rest) where rest.count == 3: try await compareLicensed(rest[0], rest[1], rest[2])
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
 default:
     print(
-        "usage: PublicationBench make FOLDER | learn FOLDER | open FILE FOLDER | attempt FILE FOLDER | first URL FOLDER | ranges FILE FOLDER"
+        "usage: PublicationBench make FOLDER | learn FOLDER | open FILE FOLDER | attempt FILE FOLDER | first URL FOLDER | licensed FILE DCF READER | ranges FILE FOLDER"
     )
 }

@@ -9,7 +9,8 @@ import Testing
 struct OutsideAppTests {
     private static let isLong = unsafe getenv("CARREL_LONG") != nil
     private static let apps = [
-        "FoundationApp", "MediaApp", "PlayerApp", "ProxyApp", "PublicationApp", "ReaderApp", "WebReaderApp",
+        "FoundationApp", "LicensedBookApp", "MediaApp", "PlayerApp", "ProxyApp", "PublicationApp", "ReaderApp", "RightsApp",
+        "WebReaderApp",
     ]
     /// How far the size of a program may be from the one that is written down, in per cent.
     private static let tolerance = 3
@@ -41,6 +42,9 @@ struct OutsideAppTests {
         try await Self.vaults("\(binaries)/VaultApp")
         let opened = try await runProcess(["\(binaries)/OpenPublication", book.path])
         #expect(opened.text == "Outside\n- Chapter 1\n86 bytes\n", "\(opened.text)\(opened.errorText)")
+        // a clear book needs no player
+        let clear = try await runProcess(["\(binaries)/LicensedBookApp", directory.file("none"), "none", book.path])
+        #expect(clear.text == "Outside   open\n86 true \n86 \n", "\(clear.text)\(clear.errorText)")
         try await Self.shelf("\(binaries)/ListShelf", directory)
         try await Self.film(binaries, directory)
     }

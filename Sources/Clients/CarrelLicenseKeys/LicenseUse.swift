@@ -129,7 +129,7 @@ package actor LicenseUse {
         if now.obligations.contains(where: { $0.type == Obligation.Kind.attended.rawValue }) { try await contact.attend() }
         await apply(.success(now))
         guard now.isGranted, now.usableKeyIDs.contains(id), let keyID = KeyID(hex: id) else {
-            throw PlayerError(.denied, Self.words(now), reason: now.reason)
+            throw PlayerError(.denied, now.refusalWords, reason: now.reason)
         }
         let key: Secret
         if let known = keys[id] {
@@ -229,7 +229,7 @@ package actor LicenseUse {
             let until = if let end = now.until { await engine.deviceTime(of: end) } else { Instant?.none }
             guard !isStopped else { return }
             if now.isGranted { current.withLock { $0 = now.obligations } }
-            let reason = refusal ?? (now.isGranted ? stricter(now) : Self.words(now))
+            let reason = refusal ?? (now.isGranted ? stricter(now) : now.refusalWords)
             set(end, reason, until)
             for (id, keyEnd) in ends {
                 set(keyEnd, reason ?? (now.usableKeyIDs.contains(id) ? nil : "the key was revoked"), until)
@@ -250,21 +250,5 @@ package actor LicenseUse {
     private func stricter(_ now: ActionResult) -> String? {
         guard let pixels = now.maxPixels, pixels < result.maxPixels ?? .max else { return nil }
         return "the renewed license allows smaller pictures only"
-    }
-
-    private static func words(_ result: ActionResult) -> String {
-        switch result.reason {
-        case .noLicense: "the license was removed"
-        case .notYetValid: "the license is not valid yet"
-        case .expiredStorage, .expiredPlayback: "the license has ended"
-        case .countExhausted: "the license was used as often as it allows"
-        case .deviceMismatch: "the license is for another device"
-        case .revoked: "the license was revoked"
-        case .clockRollback: "the clock of this device was set back"
-        case .unsupportedObligation: "the license demands something that this program does not do"
-        case .concurrency: "too many streams are playing"
-        case .outputNotAllowed: "the license does not allow this output"
-        case nil: "the key was revoked"
-        }
     }
 }

@@ -82,13 +82,19 @@ final class GuardedResource: RevocableResource {
         if access.use(of: entry) == nil { _ = try await resource.length() }
     }
 
-    func length() async throws(ResourceError) -> Int64 {
+    /// Checks the access; another license may have come for an entry whose license has ended.
+    private func prepareAccess() async throws(ResourceError) {
+        if let entry { await access.replaceEnded(at: entry) }
         try checkAccess()
+    }
+
+    func length() async throws(ResourceError) -> Int64 {
+        try await prepareAccess()
         return try await resource.length()
     }
 
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
-        try checkAccess()
+        try await prepareAccess()
         if isCounted {
             try await openLicense()
             try await access.begin(entry)

@@ -18,6 +18,8 @@ final class LicenseAccess: Sendable {
         var uses: [LicenseUse] = []
         /// The licenses of opened entries.
         var entries: [ResourcePath: LicenseUse] = [:]
+        /// The names of their keys.
+        var names: [ResourcePath: [ContentKeyName]] = [:]
         /// The licenses whose use was counted.
         var counted: Set<String> = []
     }
@@ -99,7 +101,12 @@ final class LicenseAccess: Sendable {
         if file.isEncrypted {
             do throws(PlayerError) {
                 let use = try await license(of: file)
-                if let entry, let use { state.withLock { $0.entries[entry] = use } }
+                if let entry, let use {
+                    state.withLock { state in
+                        state.entries[entry] = use
+                        state.names[entry] = file.names
+                    }
+                }
             } catch {
                 throw MediaError(error.code == .denied ? .refusedKey : .unavailable, error.message)
             }
@@ -107,6 +114,24 @@ final class LicenseAccess: Sendable {
             throw MediaError(.altered, "the file of a title is not encrypted: it was changed")
         }
         return try await MediaStream.open(file.object, of: file.source, keys: keys, clock: clock)
+    }
+
+    /// Takes another license for an entry whose license has ended, if there is one now. Resources that were opened under the former
+    /// one stay closed.
+    ///
+    /// - Parameter entry: an entry that was opened.
+    func replaceEnded(at entry: ResourcePath) async {
+        let (ended, names) = state.withLock { ($0.entries[entry], $0.names[entry] ?? []) }
+        guard let ended, reason(ended) != nil else { return }
+        for name in names {
+            guard let use = try? await keys.license(for: name), reason(use) == nil else { continue }
+            return state.withLock { state in
+                state.entries[entry] = use
+                // its conditions end with the last entry under it
+                if !state.entries.values.contains(where: { $0 === ended }) { state.uses.removeAll { $0 === ended } }
+                if !state.uses.contains(where: { $0 === use }) { state.uses.append(use) }
+            }
+        }
     }
 
     /// Counts the use of a license, once. The count is on the disk before this returns.

@@ -61,18 +61,20 @@ public struct LicensedContentProtection: ContentProtection {
     /// - Parameters:
     ///   - obligations: the obligations that the app enforces.
     ///   - client: requests silent licenses; nil for none.
+    ///   - silentLimit: the time for such a request; nil for ten seconds.
     ///   - clock: the clock by which keys end.
     ///   - player: opens the player.
     package init(
         obligations: Set<String>,
         client: HTTPClient?,
+        silentLimit: Duration? = nil,
         clock: any WallClock = SystemClock(),
         player: @escaping @Sendable () async throws -> PlayerEngine
     ) {
         self.obligations = obligations
         self.player = player
         self.clock = clock
-        silent = client.map { SilentAcquisition($0) }
+        silent = client.map { SilentAcquisition($0, timeLimit: silentLimit ?? SilentAcquisition.timeLimit) }
     }
 
     public func open(
@@ -234,7 +236,12 @@ public struct LicensedContentProtection: ContentProtection {
         do {
             if let token = try await token(for: files, credentials, isRefused: refusal != nil) {
                 refusal = nil
-                try await access.add(token, isFromFile: credentials == nil)
+                do throws(PlayerError) {
+                    try await access.add(token, isFromFile: credentials == nil)
+                } catch {
+                    guard credentials == nil else { throw error }
+                    throw SilentAcquisition.failure(error.message)
+                }
                 if await find() { return .granted(access) }
             }
         } catch {

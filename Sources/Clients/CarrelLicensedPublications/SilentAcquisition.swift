@@ -10,13 +10,19 @@ import CarrelPublication
 /// `Silent`): without a question to the reader, and without credentials.
 struct SilentAcquisition: Sendable {
     private let client: HTTPClient
+    private let timeLimit: Duration
 
     /// Bytes of a response, at most.
     private static let responseLimit: Int64 = 64 << 10
-    private static let timeLimit = Duration.seconds(10)
+    static let timeLimit = Duration.seconds(10)
 
-    /// - Parameter client: sends the request. The address comes from the file: it must connect to public addresses alone.
-    init(_ client: HTTPClient) { self.client = client }
+    /// - Parameters:
+    ///   - client: sends the request. The address comes from the file: it must connect to public addresses alone.
+    ///   - timeLimit: the time for the whole request.
+    init(_ client: HTTPClient, timeLimit: Duration) {
+        self.client = client
+        self.timeLimit = timeLimit
+    }
 
     /// Requests a token.
     ///
@@ -28,7 +34,7 @@ struct SilentAcquisition: Sendable {
         guard address.lowercased().hasPrefix("https://") else { throw Self.failure("its address is not https") }
         var request = ClientRequest(
             address,
-            timeouts: ClientTimeouts(connect: Self.timeLimit, total: Self.timeLimit, stall: Self.timeLimit),
+            timeouts: ClientTimeouts(connect: timeLimit, total: timeLimit, stall: timeLimit),
             maxResponseBytes: Self.responseLimit
         )
         request.maxRedirects = 3
@@ -43,7 +49,8 @@ struct SilentAcquisition: Sendable {
         return text
     }
 
-    private static func failure(_ reason: String) -> Publication.OpeningError {
+    /// The error of an acquisition that gave no license.
+    static func failure(_ reason: String) -> Publication.OpeningError {
         Publication.OpeningError(.unavailable, "the license that the file names cannot be acquired: \(reason)")
     }
 }

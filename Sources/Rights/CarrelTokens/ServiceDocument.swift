@@ -20,7 +20,8 @@ enum ServiceDocument {
             throw RightsError(.malformed, "the document is not well-formed XML without a DOCTYPE, or too large")
         }
         guard root.name == XMLName(name, namespace: namespace) else {
-            throw RightsError(.malformed, "the document is not of the kind \(name)")
+            let kind = root.name.local.prefix(64)
+            throw RightsError(.malformed, "the document is not of the kind \(name): its root element is '\(kind)'")
         }
         return root
     }

@@ -98,10 +98,16 @@ struct BookWorld {
         obligations: Set<String> = LicensedContentProtection.shownRights,
         credentials: String? = nil,
         client: HTTPClient? = nil,
+        silentLimit: Duration? = nil,
         warnings: WarningList? = nil
     ) async throws(Publication.OpeningError) -> Publication {
         let engine = engine
-        let protection = LicensedContentProtection(obligations: obligations, client: client, clock: world.clock) { engine }
+        let protection = LicensedContentProtection(
+            obligations: obligations,
+            client: client,
+            silentLimit: silentLimit,
+            clock: world.clock
+        ) { engine }
         return try await Streamer(contentProtections: [protection]).open(
             asset: asset,
             allowUserInteraction: false,

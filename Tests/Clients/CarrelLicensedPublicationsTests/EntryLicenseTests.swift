@@ -95,6 +95,37 @@ struct `Several licenses in one EPUB` {
         publication.close()
     }
 
+    @Test func `are replaced in the open book: the entry of one that has ended is read again`() async throws {
+        let book = try await BookWorld()
+        let path = try EntryBook.write(Self.entries, book)
+        let (b, c) = try await licenses(book) { _ in } _: {
+            $0.conditions.watermark = "former"
+        }
+        let publication = try await book.open(path)
+        let page = Link(href: "c.xhtml")
+        let former = publication.get(page)
+        let text = try await former.read(upTo: 1 << 16)
+        #expect(!text.isEmpty && publication.watermark == "former")
+        try await book.engine.removeLicense(c)
+        #expect(try await withinTwoSeconds { publication.endReason(of: page) != nil })
+        #expect(await failure { _ = try await publication.get(page).read(upTo: 16) }?.code == .forbidden)
+        let next = try await book.license(content: "cid:c", kid: CarrelRights.KeyID(label: "c"), key: Self.second) {
+            $0.conditions.watermark = "later"
+        }
+        #expect(try await publication.get(page).read(upTo: 1 << 16) == text)
+        #expect(publication.endReason(of: page) == nil && publication.watermark == "later")
+        #expect(try await book.plays(next) == 1)
+        // what was opened under the former license stays closed
+        #expect(await failure { _ = try await former.read(upTo: 16) }?.code == .forbidden)
+        // the other entry was not concerned, and the new license ends as the former one did
+        #expect(try await publication.get(Link(href: "b.xhtml")).read(upTo: 1 << 16).isEmpty == false)
+        #expect(try await book.plays(b) == 1)
+        try await book.engine.removeLicense(next)
+        #expect(try await withinTwoSeconds { publication.endReason(of: page) != nil })
+        #expect(await failure { _ = try await publication.get(page).read(upTo: 16) }?.code == .forbidden)
+        publication.close()
+    }
+
     @Test func `are read again when one is renewed`() async throws {
         let book = try await BookWorld()
         let path = try EntryBook.write(Self.entries, book)

@@ -2,6 +2,7 @@
 
 import CarrelJSON
 import CarrelPlayer
+import CarrelPlayerTesting
 import CarrelPublication
 import CarrelReader
 import CarrelRights
@@ -13,11 +14,15 @@ import Testing
 @Suite("A licensed book in Chromium", .serialized)
 struct LicensedReaderTests {
     /// Shows a publication in a browser until `body` returns.
-    private func show(_ publication: Publication, _ body: (Browser) async throws -> Void) async throws {
+    private func show(
+        _ publication: Publication,
+        _ options: BrowserOptions = BrowserOptions(),
+        _ body: (Browser) async throws -> Void
+    ) async throws {
         let directory = TemporaryDirectory()
         let reader = try await WebReader(publication, folder: directory.file("notes"))
         let address = try reader.start()
-        let browser = try await Browser.start(.chromium)
+        let browser = try await Browser.start(.chromium, options)
         do {
             try await browser.setWindowSize(width: 900, height: 760)
             try await browser.open(address)
@@ -57,6 +62,43 @@ struct LicensedReaderTests {
         }
     }
 
+    @Test(arguments: ["EPUB", "PDF"])
+    func `is read and copied, and never printed, under a license that forbids prints alone`(kind: String) async throws {
+        let pdftotext = try requirePeer("pdftotext")
+        if kind == "PDF" { _ = try requirePeer("pdftoppm") }
+        let book = try await BookWorld()
+        let clear = kind == "PDF" ? BookWorld.pdf : try await BookWorld.epub()
+        let path = book.write("book.dcf", try BookWorld.dcf(clear))
+        let license = try await book.license()
+        let data = try #require(try await book.engine.licenses().license(license)?.data)
+        try await book.engine.addLicense(try await book.world.reissued(data) { $0.add(.noPrint, [:]) })
+        let publication = try await book.open(path)
+        #expect(await publication.rights.canCopy)
+        #expect(await !publication.rights.canPrint)
+        #expect(try await publication.rights.remaining(.copy) == nil)
+        #expect(try await publication.rights.remaining(.print) == 0)
+        var options = BrowserOptions()
+        options.keepsFramesInProcess = true
+        try await show(publication, options) { browser in
+            #expect(try await browser.has(kind == "PDF" ? "#stage .sheet" : "#stage iframe"))
+            #expect(try await browser.script("return document.getElementById('open-print').disabled").bool == true)
+            // the browser's own command has the notice alone on paper
+            let paper = book.world.directory.write("paper.pdf", try await browser.printed(width: 700, height: 1000))
+            let words = try await checkProcess([pdftotext, "-layout", paper, "-"])
+            #expect(
+                words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                    == "Pages are printed with the reader’s own button."
+            )
+            // a button that a reader enables in the developer tools prints nothing
+            try await browser.script("document.getElementById('open-print').disabled = false; window.print = () => { window.printed = true; }")
+            try await browser.click("#open-print")
+            try await browser.wait(until: "document.getElementById('said').textContent === 'This publication may not be printed.'")
+            #expect(try await browser.script("return window.printed === true").bool == false)
+            #expect(await !publication.rights.print(pageCount: 1, requestID: nil))
+            #expect(await publication.rights.copy("as much as they like", requestID: nil))
+        }
+    }
+
     @Test func `is covered by the entry, if the license of the entry on the screen ends`() async throws {
         let book = try await BookWorld()
         let entries = ["b", "c"].map { EntryBook.Entry(name: "\($0).xhtml", content: "cid:\($0)") }
@@ -64,9 +106,9 @@ struct LicensedReaderTests {
         let license = try await book.license(content: "cid:b", kid: KeyID(label: "b"))
         try await book.license(content: "cid:c", kid: KeyID(label: "c"))
         try await show(try await book.open(path)) { browser in
-            func turn(to name: String) async throws {
+            func turn(to name: String, by button: String = "later") async throws {
                 let isShown = "(document.querySelector('#stage iframe')?.src ?? '').endsWith('\(name)')"
-                try await browser.wait(until: "\(isShown) || (document.getElementById('later').click(), false)")
+                try await browser.wait(until: "\(isShown) || (document.getElementById('\(button)').click(), false)")
                 try await browser.wait(until: "document.documentElement.dataset.state === 'ready'")
             }
             try await turn(to: "b.xhtml")
@@ -78,6 +120,11 @@ struct LicensedReaderTests {
             #expect(try await browser.script("return \(Self.isCovered)").bool == false)
             // the reader turns to what can be read
             try await turn(to: "c.xhtml")
+            try await browser.wait(until: "!document.querySelector('#stage .part-cover')", timeout: .seconds(4))
+            #expect(try await browser.has("#stage iframe"))
+            // and back, when there is another license
+            try await book.license(content: "cid:b", kid: KeyID(label: "b"))
+            try await turn(to: "b.xhtml", by: "earlier")
             try await browser.wait(until: "!document.querySelector('#stage .part-cover')", timeout: .seconds(4))
             #expect(try await browser.has("#stage iframe"))
         }

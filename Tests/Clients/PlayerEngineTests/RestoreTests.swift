@@ -4,12 +4,17 @@ import CarrelAdministration
 import CarrelAudit
 import CarrelAuthority
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelHome
+import CarrelIngest
 import CarrelJSON
+import CarrelLicenseKeys
 import CarrelLicensing
+import CarrelMedia
 import CarrelPlayer
 import CarrelPostgres
 import CarrelPlayerTesting
@@ -21,6 +26,7 @@ import CarrelStore
 import CarrelTesting
 import CarrelThreads
 import CarrelTokens
+import CarrelWorks
 import Testing
 
 /// A server with devices, whose database is backed up and restored: by its own commands, or on PostgreSQL by pg_dump and pg_restore.
@@ -123,7 +129,96 @@ private struct Field {
     }
 }
 
+/// An edition that the server of a field delivers as a protected file.
+private struct ProtectedEdition {
+    let field: Field
+    static let product = "com.example.book"
+
+    static func epub(_ version: UInt8) -> [UInt8] {
+        EditionFiles.epub([.init("OEBPS/a.bin", bytes: (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) ^ version })])
+    }
+
+    /// Ingests contents of the edition. Returns the title's ID.
+    func put(_ version: UInt8) async throws -> String {
+        let path = field.world.directory.write("book\(version).epub", Self.epub(version))
+        var terms = Edition.Terms(productID: Self.product)
+        terms.licensed = .only
+        let options = EditionOptions(productID: Self.product)
+        let title = try await field.service.ingesting.ingest(path, options, terms).edition.title.id
+        field.world.wait(.seconds(2))
+        return title
+    }
+
+    /// The protected file, as everyone may download it.
+    func download() async throws -> [UInt8] {
+        let url = "\(field.world.url)/editions/\(Self.product)/-/licensed.dcf"
+        let response = try await HTTPClient().send(ClientRequest(url, maxResponseBytes: 4 << 20))
+        try #require(response.status == .ok)
+        return response.body
+    }
+
+    /// A license for the title, stored on a device. Returns its ID.
+    func license(_ title: String, _ device: PlayerEngine) async throws -> String {
+        let token = try await field.world.action { rules in
+            rules.contents = []
+            rules.title = title
+            rules.extensions = [.init(type: "wudo", isCritical: false, payload: [0, 0, 0, 0])]
+        }
+        return try await device.process(token).license
+    }
+
+    /// The contents of a protected file, under a use of its own.
+    func read(_ file: [UInt8], _ device: PlayerEngine) async throws -> [UInt8] {
+        let stream = try await MediaStream.open(
+            MemorySource(file),
+            as: .dcf(),
+            keys: LicenseKeys(device, action: .read),
+            clock: field.world.clock
+        )
+        let bytes = try await stream.read(upTo: 1 << 20)
+        await stream.close()
+        return bytes
+    }
+}
+
 @Suite(.onBothDatabases) struct `A device in the field, after its server was restored from a backup` {
+    @Test func `opens the protected editions that it has, renews their licenses, and downloads the same bytes`() async throws {
+        let field = try await Field()
+        let edition = ProtectedEdition(field: field)
+        let device = try await field.world.player("device")
+        let title = try await edition.put(1)
+        let first = try await edition.download()
+        let known = try await edition.license(title, device)
+        let backup = try await field.backUp()
+        // contents, a key and a license that the backup does not have
+        #expect(try await edition.put(2) == title)
+        let second = try await edition.download()
+        let later = try await edition.license(title, device)
+        try await field.restore(backup)
+
+        #expect(try await edition.download() == first)
+        for (file, version) in [(first, UInt8(1)), (second, 2)] {
+            #expect(try await edition.read(file, device) == ProtectedEdition.epub(version))
+        }
+        for license in [known, later] {
+            let before = try #require(try await device.contactTerms(of: license)?.sequence)
+            try await device.renew(license)
+            #expect(try await device.contactTerms(of: license)?.sequence ?? 0 > before)
+        }
+        #expect(try await edition.read(second, device) == ProtectedEdition.epub(2))
+        // a license of now has the first key, and new contents get neither of the keys
+        let fresh = try await field.world.player("fresh")
+        _ = try await edition.license(title, fresh)
+        #expect(try await edition.read(first, fresh) == ProtectedEdition.epub(1))
+        _ = try await edition.put(3)
+        let third = try await edition.download()
+        for reader in [device, fresh] {
+            await #expect(throws: MediaError.self) { try await edition.read(third, reader) }
+        }
+        _ = try await edition.license(title, fresh)
+        #expect(try await edition.read(third, fresh) == ProtectedEdition.epub(3))
+    }
+
     @Test func `takes the server's list of revocations, though it has seen a later one`() async throws {
         let field = try await Field()
         let device = try await field.world.player("device")

@@ -12,30 +12,11 @@ import Testing
     private static let bound = 16.0
     private static let key = ["--key", "8da1f89c17bba5d7fcce0d33544cb5a4:88576e73d56defe8309278c693790601"]
 
-    /// The number of the system call `getrusage`.
-    private static let callNumber: Int = {
-        #if arch(arm64)
-            165
-        #else
-            98
-        #endif
-    }()
-
-    /// Runs the command to its end in a small process, because a child inherits the peak of the process that starts it.
-    ///
-    /// - Returns: its peak, in mebibytes.
+    /// The peak of a command that succeeds, in mebibytes.
     private static func peak(_ arguments: [String]) async throws -> Double {
-        let script = """
-            my $status = system(@ARGV); my $use = "\\0" x 144; syscall(\(callNumber), -1, $use);
-            print STDERR "PEAK ", unpack("x32 q", $use), "\\n"; exit($status >> 8);
-            """
-        let result = try await runProcess(
-            [try requirePeer("perl"), "-e", script, try CarrelProgram.path()] + arguments,
-            timeout: .seconds(900)
-        )
-        try #require(result.status.isSuccess, "\(result.errorText)")
-        let line = try #require(result.errorText.split(separator: "\n").last { $0.hasPrefix("PEAK ") })
-        return try #require(Double(line.dropFirst(5))) / 1024
+        let measured = try await MeasuredCommand.run(arguments)
+        try #require(measured.result.status.isSuccess, "\(measured.result.errorText)")
+        return measured.mebibytes
     }
 
     /// The peaks of a proxy, in mebibytes, before its player begins, and when that has played the source to its end.

@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Packages a book, and makes a token for it.
-    private func prepare(_ site: AdminSite) async throws -> (book: String, token: String) {
+    private func prepare(_ site: AdminSite, _ terms: String = "") async throws -> (book: String, token: String) {
         _ = try await ProtectedPublication.epub(at: directory.file("book.epub"), chapters: 2)
         let keys = "\(Self.kid):\(Self.key)"
         let made = try await carrel("package", "book.epub", "--scheme", "dcf", "--key", keys, "--output", "out")
@@ -32,7 +32,7 @@ import Testing
         let form =
             "customerAuthenticator=\(key["id"]?.string ?? ""),\(key["key"]?.string ?? "")&actionTokenType=1&rightsType=BuyToOwn"
             + "&contentId=cid:\(Self.kid)&contentKey=\(Self.key)&kid=\(Self.kid)"
-            + "&outputControlOverride=urn:marlin:organization:intertrust:wudo,ImageConstraintLevel,0"
+            + "&outputControlOverride=urn:marlin:organization:intertrust:wudo,ImageConstraintLevel,0" + terms
         let token = try await checkProcess(["curl", "-sS", "-d", form, "\(site.url)/hms/bb/token"])
         #expect(token.contains("<ActionToken"), "\(token)")
         return (directory.file("out/book.epub.dcf"), directory.write("token.xml", Array(token.utf8)))
@@ -52,6 +52,14 @@ import Testing
         let before = try json(closed)
         #expect(before["protection"] == "Carrel" && before["isRestricted"] == true)
         #expect(before["error"]?.string?.contains("there is no player") == true)
+        let advice = "run 'carrel device personalize --server URL' first"
+        #expect(before["hint"]?.string == advice)
+        #expect(try await carrel("open", book, "--home", home).text.contains(advice))
+        for command in ["manifest", "read"] {
+            #expect(try await carrel(command, book, "--home", home).errorText.contains(advice), "\(command)")
+        }
+        let unread = try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home)
+        #expect(unread.errorText.contains("no player") && unread.errorText.contains(advice), "\(unread.errorText)")
         #expect(try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home).status == .exited(77))
         #expect(try await carrel("read", book, "--home", home).status == .exited(77))
         let player = try await carrel("device", "personalize", "--server", site.url, "--vault", "file", "--home", home)
@@ -80,6 +88,37 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"]
         )
         #expect(locked.status == .exited(0) && locked.text.contains("the vault needs a passphrase"), "\(locked.text)")
+        await site.stop()
+    }
+
+    @Test func `write no resource under a watermark that must be shown, and write it if it need not be`() async throws {
+        let site = try await AdminSite()
+        let (book, token) = try await prepare(site, "&watermark=Alice")
+        let home = directory.file("reader")
+        let player = try await carrel("device", "personalize", "--server", site.url, "--vault", "file", "--home", home)
+        #expect(player.status.isSuccess, "\(player.errorText)")
+        #expect(try await carrel("token", "redeem", token, "--home", home).status.isSuccess)
+        let denied = try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home)
+        #expect(denied.status == .exited(77) && denied.output.isEmpty, "\(denied.errorText)")
+        #expect(denied.errorText.contains("demands something that this program does not do"), "\(denied.errorText)")
+        // commands that show the watermark, or nothing, open it
+        #expect(try json(try await carrel("open", book, "--home", home, "--json"))["isRestricted"] == false)
+        #expect(try await plays(home) == 0)
+        // the service makes it advisory, as it does for no license of its own accord
+        let change = """
+            import sqlite3, sys
+            home = sqlite3.connect(sys.argv[1])
+            home.execute("UPDATE licenses SET obligations = replace(obligations, ?, ?)", ('"critical":true', '"critical":false'))
+            home.commit()
+            """
+        try await checkProcess(["python3", "-c", change, "\(site.home)/carrel.db"])
+        let list = try json(try await carrel("license", "list", "--home", home, "--json"))
+        let license = try #require(list["licenses"]?.array?.first?["id"]?.string)
+        let renewed = try await carrel("license", "renew", license, "--home", home)
+        #expect(renewed.status.isSuccess, "\(renewed.errorText)")
+        let written = try await carrel("cat", book, "OEBPS/chapter-0.xhtml", "--home", home)
+        #expect(written.status.isSuccess && written.text.contains("<html"), "\(written.errorText)")
+        #expect(try await plays(home) == 1)
         await site.stop()
     }
 

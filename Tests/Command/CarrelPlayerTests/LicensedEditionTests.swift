@@ -89,4 +89,40 @@ struct `A protected edition that a command publishes` {
         let check = try await carrel("blobs", "check", "--json")
         #expect(try JSON.parse(check.output.rawSpan)["damaged"] == [])
     }
+
+    @Test func `has the same bytes however often its server is killed while it computes the tags`() async throws {
+        let padding = [UInt8](repeating: UInt8(ascii: " "), count: 48 << 20)
+        let pdf = Array("%PDF-1.4\n%".utf8) + padding + Array("\n1 0 obj << /Type /Catalog >> endobj\ntrailer << /Root 1 0 R >>\n%%EOF\n".utf8)
+        directory.write("large.pdf", pdf)
+        let made = try await carrel("ingest", directory.file("large.pdf"), "--product-id", "large", "--json")
+        try #require(made.status.isSuccess, "\(made.errorText)")
+        try #require(try await carrel("edition", "set", "large", "--licensed", "only").status.isSuccess)
+        func serve() async throws -> (process: BackgroundProcess, url: String) {
+            let server = try BackgroundProcess([DemoServer.program, "serve", "--home", directory.file("home"), "--port", "0"])
+            let line = try await server.waitForLine(containing: "listening on http")
+            return (server, "\(line.split(separator: " ").last ?? "")/editions/large/-/licensed.dcf")
+        }
+        var random = SplitMix(seed: 28)
+        for _ in 0..<8 {
+            let (server, url) = try await serve()
+            let client = try BackgroundProcess(["curl", "-s", "-o", directory.file("answer"), url])
+            try await Task.sleep(for: .milliseconds(Int(random.next() % 200)))
+            _ = await server.kill()
+            _ = try await client.waitForExit()
+        }
+        let (server, url) = try await serve()
+        #expect(try await curl(url) == "200")
+        let file = try #require(directory.read("answer"))
+        // a head, the contents, and 16 bytes for each 64 KiB
+        #expect(file.count > pdf.count + pdf.count / 65_536 * 16)
+        #expect(await server.terminate() == .exited(0))
+        let (again, place) = try await serve()
+        #expect(try await curl(place) == "200" && directory.read("answer") == file)
+        #expect(await again.terminate() == .exited(0))
+        let check = try await carrel("blobs", "check", "--json")
+        #expect(try JSON.parse(check.output.rawSpan)["damaged"] == [])
+        // the contents and the tags: nothing of the processes that were killed
+        let blobs = try await checkProcess(["find", directory.file("home/blobs"), "-mindepth", "2", "-type", "f"]).split(separator: "\n")
+        #expect(blobs.count == 2, "\(blobs)")
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelAccounts
+import CarrelAdministration
 import CarrelAudit
 import CarrelBytes
 import CarrelCatalog
@@ -11,6 +12,7 @@ import CarrelEditionDelivery
 import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
+import CarrelLicensing
 import CarrelRights
 import CarrelServer
 import CarrelServerTesting
@@ -210,6 +212,22 @@ import Testing
         shop.test.clock.advance(by: .seconds(70))
         #expect(try await shop.download(from: try await shop.test.another()).body == a.body)
         #expect(try shop.test.blobCount() == blobs)
+        // and so with the keys of contents that replace them, which one node makes
+        for version in 2...4 {
+            try await shop.put(UInt8(version))
+            shop.test.clock.advance(by: .seconds(70))
+            let nodes = [shop.test.service, other, try await shop.test.another()]
+            let files = try await withThrowingTaskGroup { group in
+                for node in nodes { group.addTask { try await shop.download(from: node) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let expected = try await shop.keyID(version)
+            for file in files {
+                #expect(try file.status == 200 && file.keyID == expected && file.body == files[0].body)
+                #expect(file.headers["ETag"] == files[0].headers["ETag"])
+            }
+            #expect(files[0].body != a.body)
+        }
     }
 
     @Test func `has tags that are swept with it, and computed again if they are lost`() async throws {
@@ -350,6 +368,44 @@ import Testing
         let player = try await TestPlayer().personalized(by: shop.test)
         let license = try await shop.license(for: player)
         #expect(try before.open(try await shop.key(try before.keyID, of: license, by: player)) == LicensedShop.epub(1))
+    }
+
+    @Test func `is not affected by an account that is suspended or erased, whose licenses end`() async throws {
+        let shop = try await LicensedShop()
+        try await shop.set("only")
+        let (test, service) = (shop.test, shop.test.service)
+        let file = try await shop.download()
+        let (player, other) = (
+            try await TestPlayer().personalized(by: test), try await TestPlayer().personalized(by: test)
+        )
+        let license = try await shop.license(for: player) { $0["account"] = "alice" }
+        let kept = try await shop.license(for: other) { $0["account"] = "bob" }
+        let alice = try #require(try await service.accounts.find(named: "alice"))
+        func renew(_ license: License, _ player: TestPlayer.Personalized) async throws -> (license: License?, problem: String?) {
+            var request = try await player.request(.renew, of: test)
+            (request.license, request.sequence) = (license.id, license.sequence)
+            return try await player.send(request, to: test)
+        }
+        func suspend(_ isSuspended: Bool) async throws {
+            try await service.desk.change(alice.id, .init(isSuspended: isSuspended), by: .operator)
+        }
+        try await suspend(true)
+        // the player is linked to the account
+        let refused = try await renew(license, player)
+        #expect(refused.license == nil && refused.problem == "personalization.suspended", "\(refused)")
+        #expect(try await renew(kept, other).license?.keys.map(\.id) == [file.keyID])
+        #expect(try await shop.download().body == file.body)
+        try await suspend(false)
+        #expect(try await renew(license, player).license?.keys.map(\.id) == [file.keyID])
+        let export = try await test.send(.get, "/admin/v1/accounts/\(alice.id)/export", peer: .local(userID: 0))
+        #expect(String(decoding: export.body, as: UTF8.self).contains(license.id))
+        try await service.erasure.erase(alice.id, by: .operator)
+        #expect(try await service.licenses.list(of: nil, after: nil, limit: 9).map(\.id) == [kept.id])
+        #expect(try await renew(license, player).problem == "personalization.revoked")
+        // the key is the title's, and others read with it
+        #expect(try await shop.download(from: try await test.another()).body == file.body)
+        #expect(try file.open(try await shop.key(try file.keyID, of: kept, by: other)) == LicensedShop.epub(1))
+        #expect(try await renew(kept, other).license?.keys.map(\.id) == [file.keyID])
     }
 
     @Test func `is of an EPUB or a PDF`() async throws {

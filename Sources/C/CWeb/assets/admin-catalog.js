@@ -19,10 +19,10 @@ export function catalogView(me) {
     auto(title.title ?? ''), (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
     mayChange ? coverUpload(title.id, title.title ?? title.id, covers) : null,
   ]), mayChange ? 'No titles yet: upload an audiobook below, or use “carrel ingest”.' : 'No titles yet.'));
-  const reloadEditions = pagedList(editions, 'editions', 50, (shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
-    edition.productId, auto(title), edition.price,
+  const reloadEditions = pagedList(editions, 'editions', 50, (shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'File', 'State', 'Issued', ''], shown.map(({ title, kind, edition }) => [
+    edition.productId, auto(title), edition.price, files[edition.licensed] ?? '–',
     mark(edition.state, edition.state === 'published' ? 'good' : 'calm'), time(edition.issuedAt),
-    mayChange ? changes(edition, reload) : null,
+    mayChange ? changes(edition, kind, reload) : null,
   ]), mayChange ? 'No editions yet: upload one below, or use “carrel ingest”.' : 'No editions yet.'));
   const reload = () => Promise.all([reloadTitles(), reloadEditions()]);
   return [
@@ -32,8 +32,11 @@ export function catalogView(me) {
   ];
 }
 
-/** @param {any} edition @param {() => unknown} reload */
-function changes(edition, reload) {
+/** The files that an edition is published as. @type {Record<string, string>} */
+const files = { off: 'clear', also: 'clear and protected', only: 'protected' };
+
+/** @param {any} edition @param {string} kind @param {() => unknown} reload */
+function changes(edition, kind, reload) {
   const path = `editions/${encodeURIComponent(edition.productId)}`;
   const [price, otherwise] = edition.price === 'paid' ? ['free', 'Make it free'] : ['paid', 'Make it paid'];
   return actions(
@@ -57,7 +60,27 @@ function changes(edition, reload) {
         await reload();
         return `Withdrew ${edition.productId}.`;
       });
-    }, edition.productId));
+    }, edition.productId),
+    ...protections(edition, kind, path, reload));
+}
+
+/** The choices of files; a protected file is of an EPUB or a PDF. @param {any} edition @param {string} kind @param {string} path @param {() => unknown} reload */
+function protections(edition, kind, path, reload) {
+  if (!['ebook', 'pdf'].includes(kind)) return [];
+  /** @type {[string, string, string][]} */
+  const choices = [
+    ['off', 'Clear file only', 'The protected file can no longer be downloaded.'],
+    ['also', 'Clear and protected file', ''],
+    ['only', 'Protected file only', 'The clear file can no longer be downloaded.'],
+  ];
+  return choices.filter(([licensed]) => licensed !== edition.licensed).map(([licensed, text, consequence]) => action(text, async () => {
+    if (consequence && !await ask(`Change the files of ${edition.productId}? ${consequence}`, text)) return;
+    await attempt(async () => {
+      await call('PATCH', path, { licensed });
+      await reload();
+      return `${edition.productId}: ${text.toLowerCase()}.`;
+    });
+  }, edition.productId));
 }
 
 /** A title, in the direction of its own script. @param {string} text */

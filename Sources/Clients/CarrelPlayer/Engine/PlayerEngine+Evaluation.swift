@@ -207,6 +207,26 @@ extension PlayerEngine {
     }
 
     static func denied(_ result: ActionResult) -> PlayerError {
-        PlayerError(.denied, "the license does not allow it: \(result.reason?.rawValue ?? "no reason")", reason: result.reason)
+        let words = result.reason == .noLicense ? "this device has no license for it" : result.refusalWords
+        return PlayerError(.denied, "\(words) (\(result.reason?.rawValue ?? "no reason"))", reason: result.reason)
+    }
+}
+
+extension ActionResult {
+    /// Why a license in use does not allow an action, in words.
+    package var refusalWords: String {
+        switch reason {
+        case .noLicense: "the license was removed"
+        case .notYetValid: "the license is not valid yet"
+        case .expiredStorage, .expiredPlayback: "the license has ended"
+        case .countExhausted: "the license was used as often as it allows"
+        case .deviceMismatch: "the license is for another device"
+        case .revoked: "the license was revoked"
+        case .clockRollback: "the clock of this device was set back"
+        case .unsupportedObligation: "the license demands something that this program does not do"
+        case .concurrency: "too many streams are playing"
+        case .outputNotAllowed: "the license does not allow this output"
+        case nil: "the key was revoked"
+        }
     }
 }

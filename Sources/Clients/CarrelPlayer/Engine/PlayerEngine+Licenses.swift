@@ -396,7 +396,8 @@ extension PlayerEngine {
             else { throw RightsError(.signature, "the license is not the answer to this request") }
             return license
         } catch {
-            throw PlayerError(.rejected, error.message)
+            let words = error.code == .malformed ? "the server's answer is not a license: " : ""
+            throw PlayerError(.rejected, words + error.message)
         }
     }
 

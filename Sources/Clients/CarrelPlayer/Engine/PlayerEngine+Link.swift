@@ -44,7 +44,7 @@ extension PlayerEngine {
             throw PlayerError(.server, "the server's address is not known: personalise once while there is a network")
         }
         try requireOriginal(state)
-        let calls = try PlayerServer(state.server, client: client, listener: listener)
+        let calls = try PlayerServer(state.server, client: client, timeouts: timeouts, listener: listener)
         listener?(.began(.link))
         do throws(PlayerError) {
             let link = try await run(calls, answer, show)

@@ -73,7 +73,7 @@ extension PlayerEngine {
         guard !state.server.isEmpty else {
             throw PlayerError(.server, "this player knows no server yet: personalise it once while there is a network")
         }
-        return try PlayerServer(state.server, client: client, listener: listener)
+        return try PlayerServer(state.server, client: client, timeouts: timeouts, listener: listener)
     }
 
     /// The time by which licenses are judged.

@@ -222,7 +222,7 @@ extension PlayerEngine {
         do throws(RightsError) {
             configuration = try BroadbandConfiguration(parsing: bytes.rawSpan)
         } catch {
-            throw PlayerError(.rejected, error.message)
+            throw PlayerError(.rejected, "the server's answer is not the configuration of a license service: \(error.message)")
         }
         guard configuration.serviceID == place.serviceID else {
             throw PlayerError(.rejected, "the configuration is of another service than the token's")

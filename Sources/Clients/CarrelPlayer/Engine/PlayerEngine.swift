@@ -69,6 +69,7 @@ public actor PlayerEngine {
     let app: App
     private let folder: String
     let client: HTTPClient
+    let timeouts: ClientTimeouts
     /// The device's wall clock.
     package nonisolated let clock: any WallClock
     private let hostClock: @Sendable (any WallClock) -> HostClock
@@ -151,6 +152,7 @@ public actor PlayerEngine {
     ///   - vault: the vault with the keys.
     ///   - app: the app's name and version, for the server's lists.
     ///   - client: the HTTP client for calls to the server.
+    ///   - timeouts: the time limits of each call; nil for the usual ones.
     ///   - clock: the device's wall clock.
     ///   - hostClock: reads all clocks of the device.
     ///   - listener: gets every transaction.
@@ -160,6 +162,7 @@ public actor PlayerEngine {
         vault: Vault,
         app: App,
         client: HTTPClient = HTTPClient(),
+        timeouts: ClientTimeouts? = nil,
         clock: any WallClock,
         hostClock: @escaping @Sendable (any WallClock) -> HostClock = HostClock.current,
         listener: (@Sendable (PlayerTransaction) -> Void)? = nil
@@ -170,6 +173,7 @@ public actor PlayerEngine {
         self.vault = vault
         self.app = app
         self.client = client
+        self.timeouts = timeouts ?? PlayerServer.usualTimeouts
         self.clock = clock
         self.listener = listener
         file = Self.file(of: folder)
@@ -259,7 +263,7 @@ public actor PlayerEngine {
     @discardableResult
     public func personalize(server: String, session: String? = nil, isForced: Bool = false) async throws(PlayerError) -> Identity
     {
-        let calls = try PlayerServer(server, client: client, listener: listener)
+        let calls = try PlayerServer(server, client: client, timeouts: timeouts, listener: listener)
         if let state, let identity {
             guard state.server == calls.base || state.server.isEmpty else {
                 throw PlayerError(

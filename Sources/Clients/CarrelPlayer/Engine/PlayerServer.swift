@@ -11,7 +11,11 @@ struct PlayerServer: Sendable {
     /// Without a slash at the end.
     let base: String
     private let client: HTTPClient
+    private let timeouts: ClientTimeouts
     private let listener: (@Sendable (PlayerTransaction) -> Void)?
+
+    /// The time limits of a call: a reader waits for its response.
+    static let usualTimeouts = ClientTimeouts(stall: .seconds(10))
 
     /// Responses are a few kilobytes, except the revocation list.
     private static let limit: Int64 = 16 << 20
@@ -20,6 +24,7 @@ struct PlayerServer: Sendable {
     init(
         _ address: String,
         client: HTTPClient,
+        timeouts: ClientTimeouts = usualTimeouts,
         listener: (@Sendable (PlayerTransaction) -> Void)?
     ) throws(PlayerError) {
         let base = String(address.reversed().drop { $0 == "/" }.reversed())
@@ -31,6 +36,7 @@ struct PlayerServer: Sendable {
         }
         self.base = base
         self.client = client
+        self.timeouts = timeouts
         self.listener = listener
     }
 
@@ -92,10 +98,10 @@ struct PlayerServer: Sendable {
     }
 
     /// The same server by another client.
-    func with(_ client: HTTPClient) -> PlayerServer { PlayerServer(base: base, client: client, listener: listener) }
+    func with(_ client: HTTPClient) -> PlayerServer { PlayerServer(self, client) }
 
-    private init(base: String, client: HTTPClient, listener: (@Sendable (PlayerTransaction) -> Void)?) {
-        (self.base, self.client, self.listener) = (base, client, listener)
+    private init(_ other: PlayerServer, _ client: HTTPClient) {
+        (base, self.client, timeouts, listener) = (other.base, client, other.timeouts, other.listener)
     }
 
     /// A document at the address that a token names.
@@ -142,6 +148,8 @@ struct PlayerServer: Sendable {
         let start = ContinuousClock.now
         // a query may hold a token
         let place = String(request.url.prefix { $0 != "?" && $0 != "#" })
+        var request = request
+        request.timeouts = timeouts
         do throws(HTTPClientError) {
             response = try await client.send(request)
         } catch {
@@ -185,7 +193,8 @@ struct PlayerServer: Sendable {
         switch error.code {
         case .tls: PlayerError(Instant.now() < earliest ? .clock : tls(error.certificateProblem), error.message)
         case .resolve, .refused: PlayerError(.host, error.message)
-        case .timeout, .interrupted, .cancelled: PlayerError(.network, error.message)
+        case .timeout: PlayerError(.network, "the server does not answer: \(error.message)")
+        case .interrupted, .cancelled: PlayerError(.network, error.message)
         case .url: PlayerError(.server, error.message)
         default: PlayerError(.host, error.message)
         }

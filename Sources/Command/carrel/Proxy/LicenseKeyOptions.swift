@@ -9,6 +9,7 @@ import CarrelMedia
 struct LicenseKeyOptions: ParameterGroup, Sendable {
     var file: String?
     var clearKey: String?
+    var clearKeyToken: String?
 
     /// Bytes of a license or a token, at most.
     private static let limit = 64 << 10
@@ -29,9 +30,26 @@ struct LicenseKeyOptions: ParameterGroup, Sendable {
             help: "A license server of ClearKey, for keys that neither --key nor a stored license has.",
             group: "Keys"
         ),
+        .option(
+            \.clearKeyToken,
+            "--clear-key-token",
+            value: "file",
+            help: "The license message for that server, sent as a bearer token; - for standard input.",
+            group: "Keys",
+            completion: .file
+        ),
     ]
 
-    var isEmpty: Bool { file == nil && clearKey == nil }
+    var isEmpty: Bool { file == nil && clearKey == nil && clearKeyToken == nil }
+
+    /// The files that the options name.
+    var files: [String?] { [file, clearKeyToken] }
+
+    func validate() throws(UsageError) {
+        guard clearKeyToken == nil || clearKey != nil else {
+            throw UsageError(.contradiction, "--clear-key-token needs --clear-key")
+        }
+    }
 
     /// The text of `--license`; nil without it.
     ///
@@ -50,6 +68,19 @@ struct LicenseKeyOptions: ParameterGroup, Sendable {
         do throws(MediaError) { try HTTPMediaClient.check(clearKey) } catch {
             throw UsageError(.badValue, "--clear-key: \(error.message)")
         }
-        return [ClearKeySource(clearKey, client: HTTPMediaClient())]
+        return [ClearKeySource(clearKey, client: HTTPMediaClient(), fields: try authorization())]
+    }
+
+    /// The field that authorizes the requests; none without `--clear-key-token`.
+    ///
+    /// - Throws: ``SmallFileProblem``; `UsageError` if the file is no token.
+    private func authorization() throws -> [MediaHTTPField] {
+        guard let clearKeyToken else { return [] }
+        let bytes = try SmallFile.read(clearKeyToken, limit: Self.limit)
+        let token = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
+        guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) else {
+            throw UsageError(.badValue, "\(clearKeyToken) is not a license message")
+        }
+        return [MediaHTTPField("Authorization", "Bearer \(token)")]
     }
 }

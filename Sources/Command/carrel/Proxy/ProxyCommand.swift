@@ -131,7 +131,8 @@ struct ProxyCommand: Command {
 
     func validate() throws(UsageError) {
         guard player == nil || plays else { throw UsageError(.contradiction, "--player needs --play") }
-        guard [source, keys.file, licenses.file].count(where: { $0 == "-" }) <= 1 else {
+        try licenses.validate()
+        guard ([source, keys.file] + licenses.files).count(where: { $0 == "-" }) <= 1 else {
             throw UsageError(.contradiction, "standard input has either the source or the keys or the license")
         }
     }

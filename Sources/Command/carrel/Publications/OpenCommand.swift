@@ -24,6 +24,8 @@ struct PublicationOptions: ParameterGroup, Sendable {
     private struct Opened {
         var service: LCPService?
         var player: PublicationPlayer?
+        /// What to do about a player that could not be opened.
+        var playerAdvice: String?
     }
 
     static var parameters: [Parameter<PublicationOptions>] {
@@ -83,9 +85,10 @@ struct PublicationOptions: ParameterGroup, Sendable {
         let licensed = LicensedContentProtection(
             obligations: obligations,
             client: licenses.isOffline ? nil : licenses.client ?? publicOnly
-        ) {
+        ) { [opened] in
             do { return try await player.engine() } catch let error as any ReportableError {
                 // the reason of a restricted publication
+                opened.withLock { $0.playerAdvice = error.hint }
                 throw Publication.OpeningError(.forbidden, error.message)
             }
         }
@@ -96,6 +99,15 @@ struct PublicationOptions: ParameterGroup, Sendable {
             credentials: password,
             warnings: warnings
         )
+    }
+
+    /// What to do so that a restricted publication opens; nil if that is not known.
+    ///
+    /// - Parameter publication: the publication that these options opened.
+    /// - Returns: a sentence without a period, or nil.
+    func advice(on publication: Publication) -> String? {
+        guard publication.isRestricted else { return nil }
+        return publication.adviceOnPassphrase ?? opened.withLock { $0.playerAdvice }
     }
 
     /// Waits for work started by the opening, such as the registration of this device at a license server, and closes the player.
@@ -140,7 +152,7 @@ struct OpenCommand: Command {
             "protection": publication.protectionName.map(JSON.string) ?? .null,
             "isRestricted": .bool(publication.isRestricted),
             "error": publication.protectionErrorMessage.map(JSON.string) ?? .null,
-            "hint": publication.adviceOnPassphrase.map(JSON.string) ?? .null,
+            "hint": options.advice(on: publication).map(JSON.string) ?? .null,
             "metadata": publication.manifest.metadata.json,
             "rights": [
                 "canCopy": .bool(rights.0), "canPrint": .bool(rights.1),
@@ -162,7 +174,7 @@ struct OpenCommand: Command {
         table.add(["format", publication.format.mediaType.description])
         table.add(["protected by", publication.protectionName ?? "nothing"])
         table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionErrorMessage ?? "")" : "open"])
-        if let advice = publication.adviceOnPassphrase { table.add(["to open it", advice]) }
+        if let advice = options.advice(on: publication) { table.add(["to open it", advice]) }
         table.add(["may be copied", Self.words(rights.0, charactersLeft, "character")])
         table.add(["may be printed", Self.words(rights.1, pagesLeft, "page")])
         let count = publication.readingOrder.count
@@ -200,7 +212,7 @@ struct ManifestCommand: Command {
         let warnings = WarningList()
         try await options.withPublication(warnings, console) { publication in
             for warning in warnings.warnings { console.warning(warning.message) }
-            if let advice = publication.adviceOnPassphrase {
+            if let advice = options.advice(on: publication) {
                 console.warning("restricted: \(publication.protectionErrorMessage ?? "")", hint: advice)
             }
             console.write(publication.manifest.json() + [UInt8(ascii: "\n")])
@@ -218,7 +230,7 @@ struct CatCommand: Command {
     static let discussion = """
         If the rights to copy or print are limited, a PDF document is not written: its file has all words and pages, and counts none. \
         Under a license of this device's player nothing is written if the license forbids export, limits copies or prints, or demands \
-        a watermark (exit status 77).
+        a watermark (exit status 77). A watermark that the license marks as not critical does not prevent it.
         """
     static let examples = [
         Example("carrel cat book.epub EPUB/chapter1.xhtml", "Writes a chapter."),
@@ -266,7 +278,7 @@ struct CatCommand: Command {
                 }
                 try await resource.stream(bytes) { piece in console.write(piece) }
             } catch let error as ResourceError {
-                throw publication.report(error)
+                throw publication.report(error, advice: options.advice(on: publication))
             }
         }
     }

@@ -49,7 +49,7 @@ struct ReadCommand: Command {
             reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
             address = try reader.start()
         } catch let error as ReaderError {
-            throw UnreadablePublication(error: error, advice: publication.adviceOnPassphrase)
+            throw UnreadablePublication(error: error, advice: options.advice(on: publication))
         }
         if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
         if opensBrowser, !Self.open(address) {

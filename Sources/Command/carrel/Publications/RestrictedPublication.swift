@@ -22,8 +22,8 @@ extension Publication {
     }
 
     /// A resource that could not be read because the publication is closed, as the program ends with it.
-    func report(_ error: ResourceError) -> any Error {
-        guard error.code == .forbidden, isRestricted, let advice = adviceOnPassphrase else { return error }
+    func report(_ error: ResourceError, advice: String?) -> any Error {
+        guard error.code == .forbidden, isRestricted, let advice else { return error }
         return ClosedResource(message: error.message, hint: advice)
     }
 }

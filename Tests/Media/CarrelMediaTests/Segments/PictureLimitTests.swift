@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
+import CarrelDASH
 import CarrelHLS
 import CarrelMedia
 import CarrelTesting
@@ -27,6 +28,26 @@ struct `A license that limits the size of pictures` {
         for (pixels, isAllowed) in Self.sizes {
             let code = try await Self.code {
                 _ = try await MediaSegmentDecrypter(line, segment: 1, keys: LimitedKeys(), pixels: pixels)
+            }
+            #expect(code == (isAllowed ? nil : .outputControl), "\(String(describing: pixels))")
+        }
+    }
+
+    @Test func `refuses segments that an MPD declares as encrypted as a whole`() async throws {
+        var encryption = MPDSegmentEncryption()
+        var period = MPDSegmentEncryption.Period()
+        period.keyURITemplate = "https://keys.example/$Number$"
+        encryption.periods = [period]
+        let values = URLTemplate.Values(representationID: "v", bandwidth: 1, number: 1)
+        for (pixels, isAllowed) in Self.sizes {
+            let code = try await Self.code {
+                _ = try await MediaSegmentDecrypter(
+                    encryption,
+                    segment: 0,
+                    values: values,
+                    keys: LimitedKeys(),
+                    pixels: pixels
+                )
             }
             #expect(code == (isAllowed ? nil : .outputControl), "\(String(describing: pixels))")
         }
