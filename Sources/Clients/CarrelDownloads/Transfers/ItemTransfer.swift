@@ -164,6 +164,7 @@ struct ItemTransfer: Sendable {
                 }
             }
         )
+        core.trace("transfers begun", id, [Trace.Field("pieces", .number(missing.count))])
         try await transfers.run()
         do { try await check.value } catch {
             // all media are here: only another version of the source counts, not an address that has expired meanwhile
