@@ -395,13 +395,21 @@ let clientsTargets: [Target] = [
         "Clients/CarrelLicensedPublications",
         carrel("Bytes DCF HTTP HTTPClient JSON LicenseKeys MP4 Media Player Publication Rights Threads")
     ),
-    library("Clients/CarrelContentKeys", carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")),
+    library(
+        "Clients/CarrelContentKeys",
+        carrel("Bytes Crypto EME HTTP HTTPClient JSON LicenseKeys Media Player Reader Rights Threads")
+    ),
     library("Clients/CarrelSavedMedia", bytes: true, ["CLinux"] + carrel("Bytes Crypto Files JSON Threads XML")),
     library("Clients/CarrelMediaSource", bytes: true, carrel("Bytes HLS HTTP HTTPClient MP4 Media Rights SavedMedia Threads")),
     library(
         "Clients/CarrelPresentation",
         bytes: true,
         carrel("Bytes Crypto DASH FileSegments HLS HTTP MP4 Media MediaSource Reader SavedMedia TS Threads TimedText")
+    ),
+    library(
+        "Clients/CarrelMediaPlanning",
+        bytes: true,
+        carrel("Bytes DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
@@ -413,7 +421,7 @@ let clientsTargets: [Target] = [
         "Clients/CarrelDownloads",
         bytes: true,
         ["CLinux"] + carrel(
-            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
         )
     ),
     library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
@@ -430,7 +438,7 @@ let commandTargets: [Target] = [
         "Sources/Command/carrel",
         ["CLinux"]
             + carrel(
-                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
+                "Audio Bytes CPIX CommandLine ContentKeys Crypto DASH DCF DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer Ingest JSON LCP LicenseKeys LicensedPublications MP4 Media MediaInspection MediaPackaging MediaPlanning MediaSource Metrics Player PlayerRights Postgres Proxy Publication Reader Receipts Rights SavedMedia Settings Store Subscription Threads TimedText Tokens Transcoding Upstream Vault VaultPKCS11 VaultSecretService VaultTPM WebReader Works"
             ) + wholeServer + allocator
     )
 ]
@@ -588,7 +596,7 @@ let testTargets: [Target] = [
         "Clients/CarrelProxyTests",
         ["ProtectedMedia"]
             + carrel(
-                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
+                "Bytes Crypto DASH DCF HLS HTTP HTTPClient HTTPServer JSON MP4 Media MediaPackaging MediaPlanning MediaSource Presentation Proxy Reader SavedMedia TS Testing Threads"
             )
     ),
     tests(
@@ -623,9 +631,10 @@ let testTargets: [Target] = [
 
     tests(
         "Clients/CarrelContentKeysTests",
-        ["PlayerProgram"] + carrel(
-            "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
-        ) + wholeServer
+        ["PlayerProgram"]
+            + carrel(
+                "Bytes ContentKeys Crypto EME HTTP HTTPClient HTTPServer Ingest JSON LicenseKeys Media Player PlayerTesting Reader Rights ServerTesting Store Testing Threads Tokens Vault Works"
+            ) + wholeServer
     ),
     tests(
         "Clients/CarrelSavedMediaTests",
@@ -635,7 +644,7 @@ let testTargets: [Target] = [
         "Clients/CarrelDownloadsTests",
         ["DownloadProgram"]
             + carrel(
-                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
+                "Bytes ContentKeys Crypto DownloadConditions Downloads Files HLS HTTP HTTPClient HTTPServer JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Proxy Reader Rights SavedMedia Store Testing Threads Vault"
             )
     ),
     tests("Command/CarrelDownloadCommandTests", ["carrel"] + carrel("Bytes Crypto HTTP HTTPServer JSON Testing Threads")),
@@ -671,6 +680,11 @@ let package = Package(
             "CarrelContentKeys", "CarrelLicenseKeys", "CarrelPlayer", "CarrelMedia", "CarrelReader", "CarrelRights",
             "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
+        product([
+            "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
+        product(["CarrelDownloadConditions", "CarrelDownloads"]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",

@@ -32,6 +32,12 @@ public struct ContentKeyError: CodedError {
         self.init(Self.code(error), error.message, key: key, playerError: error)
     }
 
+    /// A failure of an app that delivers keys itself.
+    ///
+    /// - Parameter message: a lower-case sentence without a period and without secrets.
+    /// - Returns: `keys.refused` with the message.
+    public static func failed(_ message: String) -> ContentKeyError { ContentKeyError(.refused, message) }
+
     /// The key and the message.
     public var description: String { key.map { "key \($0): \(message)" } ?? message }
 
@@ -84,7 +90,7 @@ extension ErrorCode where Failure == ContentKeyError {
     public static var network: Self { Self("keys.network") }
     /// The service's certificate is missing, or the service's root did not issue it.
     public static var certificate: Self { Self("keys.certificate") }
-    /// The response of a key server is no key.
+    /// The response of a key server is not a key.
     public static var response: Self { Self("keys.response") }
     /// The address of a key may not be requested.
     public static var address: Self { Self("keys.address") }

@@ -10,14 +10,16 @@ import Glibc
 @safe
 struct BusConnection: ~Copyable {
     private let connection: OpaquePointer
-    private let timeout: Int32
+    private let limit: Duration
+    /// Whether a signal of a service came since it was last asked for.
+    private var hasSignal = false
 
-    /// Messages taken at once, at most: a service that never stops to send does not hold the thread.
-    private static let signalLimit = 1000
+    /// Messages taken at once, at most: a service that sends without end does not block the thread.
+    private static let messageLimit = 1000
 
     private init(_ connection: OpaquePointer, _ limit: Duration) {
         unsafe self.connection = connection
-        timeout = Int32(clamping: Int64(limit / .milliseconds(1)))
+        self.limit = limit
         // otherwise the end of the bus ends this process
         unsafe dbus_connection_set_exit_on_disconnect(connection, 0)
     }
@@ -31,7 +33,7 @@ struct BusConnection: ~Copyable {
     static func open(_ address: String?, _ limit: Duration) -> BusConnection? {
         guard dbus_threads_init_default() != 0 else { return nil }
         guard let connection = unsafe dbus_connection_open_private(address ?? systemAddress, nil) else { return nil }
-        let bus = unsafe BusConnection(connection, limit)
+        var bus = unsafe BusConnection(connection, limit)
         guard bus.register() else { return nil }
         return bus
     }
@@ -47,7 +49,7 @@ struct BusConnection: ~Copyable {
     }
 
     /// Sends `Hello`, as `dbus_bus_register` does without a time limit of its caller.
-    private func register() -> Bool {
+    private mutating func register() -> Bool {
         let call = unsafe dbus_message_new_method_call(DBUS_SERVICE_DBUS, DBUS_PATH_DBUS, DBUS_INTERFACE_DBUS, "Hello")
         guard let reply = unsafe send(call) else { return false }
         var iterator = unsafe DBusMessageIter()
@@ -82,21 +84,36 @@ struct BusConnection: ~Copyable {
         unsafe dbus_connection_flush(connection)
     }
 
-    /// Reads what has come, and removes it.
+    /// Reads what has come.
     ///
-    /// - Returns: whether a signal of a service was among it.
-    func takeSignals() -> Bool {
+    /// - Returns: whether a signal of a service was among it, or among what came since the last call.
+    mutating func takeSignals() -> Bool {
         unsafe dbus_connection_read_write(connection, 0)
-        var hasSignal = false
-        for _ in 0..<Self.signalLimit {
-            guard let message = unsafe dbus_connection_pop_message(connection) else { break }
-            defer { unsafe dbus_message_unref(message) }
-            let isSignal = unsafe dbus_message_get_type(message) == DBUS_MESSAGE_TYPE_SIGNAL
-            // the name's acquisition is the connection's own
-            let isOwn = unsafe dbus_message_is_signal(message, DBUS_INTERFACE_DBUS, "NameAcquired") != 0
-            if isSignal, !isOwn { hasSignal = true }
-        }
+        _ = takeMessages(until: 0)
+        defer { hasSignal = false }
         return hasSignal
+    }
+
+    /// Removes messages from the queue.
+    ///
+    /// - Parameter serial: the number of a call; 0 for none.
+    /// - Returns: the reply to the call, with which it ends.
+    private mutating func takeMessages(until serial: UInt32) -> BusReply? {
+        for _ in 0..<Self.messageLimit {
+            guard let message = unsafe dbus_connection_pop_message(connection) else { break }
+            let reply = unsafe BusReply(message)
+            switch unsafe dbus_message_get_type(message) {
+            case DBUS_MESSAGE_TYPE_SIGNAL:
+                // sent by the bus after Hello
+                let isOwn = unsafe dbus_message_is_signal(message, DBUS_INTERFACE_DBUS, "NameAcquired") != 0
+                if !isOwn { hasSignal = true }
+            case DBUS_MESSAGE_TYPE_METHOD_RETURN, DBUS_MESSAGE_TYPE_ERROR:
+                // a late reply to an earlier call is dropped
+                if serial != 0, unsafe dbus_message_get_reply_serial(message) == serial { return reply }
+            default: break
+            }
+        }
+        return nil
     }
 
     /// The numbers and truth values among the properties of an object.
@@ -106,7 +123,7 @@ struct BusConnection: ~Copyable {
     ///   - path: the object.
     ///   - interface: the interface of the properties.
     /// - Returns: the values by name; empty if there is no answer in time.
-    func properties(of service: DesktopService, _ path: String, _ interface: String) -> [String: UInt32] {
+    mutating func properties(of service: DesktopService, _ path: String, _ interface: String) -> [String: UInt32] {
         let call = unsafe dbus_message_new_method_call(service.rawValue, path, DBUS_INTERFACE_PROPERTIES, "GetAll")
         guard let call = unsafe call else { return [:] }
         unsafe dbus_message_set_auto_start(call, service.mayStart ? 1 : 0)
@@ -125,11 +142,23 @@ struct BusConnection: ~Copyable {
     }
 
     /// Sends a call, waits for its reply, and releases the call.
-    private func send(_ call: OpaquePointer?) -> BusReply? {
+    ///
+    /// libdbus's own function for this first waits without a limit until the call is written, which a bus that does not answer never allows.
+    private mutating func send(_ call: OpaquePointer?) -> BusReply? {
         guard let call = unsafe call else { return nil }
         defer { unsafe dbus_message_unref(call) }
-        let reply = unsafe dbus_connection_send_with_reply_and_block(connection, call, timeout, nil)
-        return unsafe reply.map { unsafe BusReply($0) }
+        var serial: UInt32 = 0
+        guard unsafe dbus_connection_send(connection, call, &serial) != 0 else { return nil }
+        let end = ContinuousClock.now + limit
+        while true {
+            if let reply = takeMessages(until: serial) {
+                guard unsafe dbus_message_get_type(reply.message) == DBUS_MESSAGE_TYPE_METHOD_RETURN else { return nil }
+                return reply
+            }
+            let left = end - .now
+            guard left > .zero, isConnected else { return nil }
+            unsafe dbus_connection_read_write(connection, max(1, Int32(clamping: Int64(left / .milliseconds(1)))))
+        }
     }
 
     /// The text at an iterator, which may be of any type.

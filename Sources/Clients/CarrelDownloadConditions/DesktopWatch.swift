@@ -20,8 +20,8 @@ struct DesktopWatch: Sendable {
     func run() {
         var last: Conditions?
         while true {
-            if let bus = BusConnection.open(address, limits.reply) {
-                if watch(bus, &last) { return }
+            if var bus = BusConnection.open(address, limits.reply) {
+                if watch(&bus, &last) { return }
             }
             tell(Conditions(), &last)
             if stop.wait(orReadable: nil, limits.pause) { return }
@@ -31,14 +31,14 @@ struct DesktopWatch: Sendable {
     /// Watches a connection.
     ///
     /// - Returns: whether the consumer ended; otherwise the connection is lost.
-    private func watch(_ bus: borrowing BusConnection, _ last: inout Conditions?) -> Bool {
+    private func watch(_ bus: inout BusConnection, _ last: inout Conditions?) -> Bool {
         // changes between the subscription and the first reading are in the queue
         for service in DesktopService.allCases { bus.subscribe(to: service) }
-        tell(read(bus), &last)
+        tell(read(&bus), &last)
         while bus.isConnected {
             // signals that came during a reading are in the queue, and do not make the file readable
             if bus.takeSignals() {
-                tell(read(bus), &last)
+                tell(read(&bus), &last)
                 if stop.wait(orReadable: nil, limits.rest) { return true }
             } else if stop.wait(orReadable: bus.descriptor) {
                 return true
@@ -53,7 +53,7 @@ struct DesktopWatch: Sendable {
         report(conditions)
     }
 
-    private func read(_ bus: borrowing BusConnection) -> Conditions {
+    private func read(_ bus: inout BusConnection) -> Conditions {
         let network = bus.properties(of: .networkManager, "/org/freedesktop/NetworkManager", "org.freedesktop.NetworkManager")
         let power = bus.properties(of: .power, "/org/freedesktop/UPower", "org.freedesktop.UPower")
         // a machine without UPower has no battery to read either

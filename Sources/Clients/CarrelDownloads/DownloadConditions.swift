@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The network and the power supply of this machine, as far as they are known.
+/// The network and the power supply of this machine.
 public struct Conditions: Sendable, Hashable, CustomStringConvertible {
     /// The connection to the network.
     public enum Network: String, Sendable, Hashable, CaseIterable {

@@ -185,7 +185,12 @@ public actor LicenseKeys: CountedKeySource, LicenseTokenReceiver {
         guard uses.count < Self.limit else {
             throw PlayerError(.denied, "the media use more than \(Self.limit) licenses")
         }
-        let use = LicenseUse(engine, session, settings)
+        let use = LicenseUse(
+            engine,
+            session,
+            followsRevocations: settings.followsRevocations,
+            didBegin: settings.didBegin
+        )
         uses.append(use)
         await use.start()
         return use

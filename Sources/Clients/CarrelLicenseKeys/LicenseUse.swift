@@ -47,8 +47,18 @@ package actor LicenseUse {
     /// How often the license is evaluated.
     private static let interval = Duration.milliseconds(500)
 
-    init(_ engine: PlayerEngine, _ session: LicenseSession, _ settings: LicenseKeys.Settings) {
-        didBegin = settings.didBegin
+    /// - Parameters:
+    ///   - engine: the player.
+    ///   - session: the license, opened.
+    ///   - followsRevocations: whether the list of revocations is requested.
+    ///   - didBegin: called with the license after its first use was written.
+    init(
+        _ engine: PlayerEngine,
+        _ session: LicenseSession,
+        followsRevocations: Bool,
+        didBegin: (@Sendable (_ license: String) async -> Void)?
+    ) {
+        self.didBegin = didBegin
         self.engine = engine
         self.session = session
         license = session.license
@@ -58,7 +68,7 @@ package actor LicenseUse {
         relaxesOutput = session.hasOpenOutput
         result = session.result
         current = Locked(session.result.obligations)
-        contact = ServiceContact(engine, session, followsRevocations: settings.followsRevocations)
+        contact = ServiceContact(engine, session, followsRevocations: followsRevocations)
     }
 
     deinit {

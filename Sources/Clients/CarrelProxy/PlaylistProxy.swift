@@ -171,7 +171,7 @@ public final class PlaylistProxy: Sendable {
     /// A file that is absent or damaged is an error of the request that needs it.
     /// - Parameters:
     ///   - saved: the saved source.
-    ///   - parameters: the caller's preferences: languages, tracks, codecs. Addresses and facts of the source are those of the package.
+    ///   - parameters: the caller's preferences: languages, tracks, codecs. The package has the addresses and facts of the source.
     ///   - keys: the key source.
     ///   - clock: the clock by which keys expire.
     /// - Returns: the session with its address.

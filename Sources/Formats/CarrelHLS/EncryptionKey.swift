@@ -50,6 +50,16 @@ package struct EncryptionKey: Sendable, Hashable {
         self.keyFormatVersions = keyFormatVersions
     }
 
+    /// The effective key line of a segment: the first one for this project's key systems or, if all are for other systems, the first
+    /// one.
+    ///
+    /// - Parameter lines: all key lines of the segment.
+    /// - Returns: nil if there is none.
+    package static func effective(of lines: [EncryptionKey]) -> EncryptionKey? {
+        let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
+        return lines.first { $0.contentID != nil || isPlain($0) } ?? lines.first
+    }
+
     /// Marlin's content ID: the `CID` attribute, or `CID` in the query of `urn:marlin-drm?CID=…`.
     package var contentID: String? {
         if let value = otherAttributes["CID"] { return value.text }

@@ -64,7 +64,7 @@ package enum AESGCM {
         return plaintext
     }
 
-    /// Decrypts the result of `seal` into an array, for content that is no secret of this process.
+    /// Decrypts the result of `seal` into an array, for content that need not be wiped.
     ///
     /// - Parameters:
     ///   - sealed: the ciphertext, followed by the tag.

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelAudit
+import CarrelAuthority
 import CarrelBytes
 import CarrelContentKeys
 import CarrelCrypto
+import CarrelLicenseKeys
 import CarrelMedia
 import CarrelPlayer
 import CarrelPlayerTesting
 import CarrelRights
+import CarrelServer
 import CarrelTesting
 import CarrelThreads
 import CarrelTokens
 import Testing
 
 struct `A content-key session` {
-    /// What is written for every key that the license of an earlier key has.
+    /// The traces of a key that the license of an earlier key has.
     private static let known = [
-        "content is encrypted, initiating key request", "key request info", "online key flow", "creating response from persistable key",
+        "content is encrypted, initiating key request", "key request info", "online key flow",
+        "creating response from persistable key",
         "providing response",
     ]
 
@@ -39,7 +44,12 @@ struct `A content-key session` {
         )
         #expect(log.text.contains("status=200"))
         let all = try await events.events(until: "all film")
-        #expect(all == ["provided online 0", "available 0", "provided online 1", "available 1", "provided online 2", "available 2", "all film"])
+        #expect(
+            all == [
+                "provided online 0", "available 0", "provided online 1", "available 1", "provided online 2", "available 2",
+                "all film",
+            ]
+        )
         // nothing is stored, and the slot of the stream is given back
         #expect(try await engine.licenses().count() == 0)
         await session.end()
@@ -171,8 +181,49 @@ struct `A content-key session` {
         #expect(error?.code == .rejected)
         let server = KeyServer { _ in .init(body: foreign) }
         let session = film.session(engine, token: try film.message()) { $0.certificateURL = server.url("/fps.cer") }
-        let failure = await #expect(throws: ContentKeyError.self) { try await session.persist(FilmWorld.identifiers, item: "film") }
+        let failure = await #expect(throws: ContentKeyError.self) {
+            try await session.persist(FilmWorld.identifiers, item: "film")
+        }
         #expect(failure?.code == .certificate)
+    }
+
+    @Test func `lets a delegate send the requests itself, online and to save`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        let session = film.session(engine, token: try film.message())
+        await session.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        #expect(granted(await session.key(.id(FilmWorld.ids[1].bytes)))?.key == FilmWorld.keys[1])
+        #expect(try await engine.licenses().count() == 0)
+        await session.end()
+        let saving = film.session(engine, token: try film.message { $0.duration = 900 })
+        await saving.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        await saving.addRecipient(ContentKeyAsset(id: "film", keys: FilmWorld.identifiers, isSaved: true))
+        let request = try await saving.processRequest(FilmWorld.identifiers[0], for: "film")
+        // the delegate delivers it online; an app that saves asks for the persistable key
+        try await saving.wait(for: request)
+        let other = PersistingDelegate(client: HTTPMediaClient())
+        await saving.setDelegate(other)
+        try await saving.wait(for: try await saving.processRequest(FilmWorld.identifiers[1], for: "film"))
+        #expect(try await standing(ofSaved: "film", with: engine).hasPrefix("until "))
+        #expect(try await engine.savedItems().savedKeys(ofItem: "film").count == 1)
+        try await maintain(["film"], deleting: ["film"], with: engine)
+        #expect(try await engine.licenses().count() == 0)
+    }
+
+    @Test func `requests a key again after the service replaced its certificate`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        let log = TraceLog()
+        let session = film.session(engine, token: try film.message(), log)
+        let events = EventLog(session)
+        _ = try await session.serviceCertificate()
+        _ = try await film.world.service.authority.rotate("agreement", by: .operator)
+        film.world.wait(.seconds(8 * 86_400))
+        try await session.persist(FilmWorld.identifiers, item: "film")
+        _ = try await events.events(until: "retried 0 obsolete-key")
+        #expect(log.messages.filter { $0 == "service certificate received" }.count == 2)
+        let message = await saveKeys(of: "again", FilmWorld.identifiers, token: try film.message(), with: engine)
+        #expect(message == nil)
     }
 
     @Test func `parses Apple's addresses, and names a stream that only Apple's module opens`() async throws {
@@ -214,6 +265,21 @@ struct `A content-key session` {
         await session.removeRecipient("other")
         let error = await #expect(throws: ContentKeyError.self) { try await session.wait(for: open) }
         #expect(error?.code == .cancelled && open.status == .cancelled)
+    }
+}
+
+/// Asks for the persistable key, as an app that saves does.
+private struct PersistingDelegate: ContentKeySessionDelegate {
+    let client: any MediaHTTPClient
+
+    func contentKeySession(_ session: ContentKeySession, didProvide request: ContentKeyRequest) async {
+        do throws(ContentKeyError) { try await session.respondByRequestingPersistableKey(to: request) } catch {
+            await session.process(error, for: request)
+        }
+    }
+
+    func contentKeySession(_ session: ContentKeySession, didProvidePersistable request: ContentKeyRequest) async {
+        await OwnNetwork(client: client).contentKeySession(session, didProvidePersistable: request)
     }
 }
 

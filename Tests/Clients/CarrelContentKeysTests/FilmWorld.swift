@@ -178,7 +178,7 @@ func waitUntil(_ holds: () async throws -> Bool, sourceLocation: SourceLocation 
     Issue.record("it does not come true", sourceLocation: sourceLocation)
 }
 
-/// An answer that is none of the expected ones.
+/// An expectation that a pattern does not state.
 struct TestFailure: Error, CustomStringConvertible {
     let description: String
 

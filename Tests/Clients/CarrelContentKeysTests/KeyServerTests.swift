@@ -41,7 +41,10 @@ struct `Key servers` {
     }
 
     @Test(arguments: [
-        (KeyServer.Response(fields: ["Content-Type: text/html; charset=utf-8"], body: Array("<html>Sign in</html>".utf8)), "keys.response"),
+        (
+            KeyServer.Response(fields: ["Content-Type: text/html; charset=utf-8"], body: Array("<html>Sign in</html>".utf8)),
+            "keys.response"
+        ),
         (KeyServer.Response(status: 403, body: Array("no".utf8)), "keys.refused"),
         (KeyServer.Response(status: 404), "keys.refused"), (KeyServer.Response(status: 410), "keys.refused"),
         (KeyServer.Response(status: 503), "keys.network"),
@@ -183,7 +186,9 @@ struct `The key of an order` {
         #expect(try await shop.engine.savedItems().savedKeys(ofItem: "book").isEmpty)
         #expect(log.messages.last == "persistable key deleted: the order was revoked")
         _ = try await events.events(until: "invalidated book")
-        guard case .unknown = await SavedKeys(shop.engine, item: "book").key(name) else { throw TestFailure("the key is still here") }
+        guard case .unknown = await SavedKeys(shop.engine, item: "book").key(name) else {
+            throw TestFailure("the key is still here")
+        }
     }
 
     @Test func `comes from the license of the order, if there is one`() async throws {

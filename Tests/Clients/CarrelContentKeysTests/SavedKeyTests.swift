@@ -41,7 +41,7 @@ struct `Saved keys` {
         guard case .unknown = await keys.key(.id([UInt8](repeating: 9, count: 16))) else { throw TestFailure("an unknown key") }
         #expect(log.messages == ["persistable key updated: its first play is on the disk"])
         #expect(try await restarted.licenses().licenses().first?.plays == 1)
-        // a second use counts again, and is no first play
+        // a second use counts again, without another event
         let second = keys.newUse()
         #expect(granted(await second.key(.id(FilmWorld.ids[0].bytes))) != nil)
         #expect(try await restarted.licenses().licenses().first?.plays == 2)

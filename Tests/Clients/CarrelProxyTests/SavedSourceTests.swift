@@ -7,8 +7,8 @@ import CarrelJSON
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaPackaging
+import CarrelMediaPlanning
 import CarrelMediaSource
-import CarrelPresentation
 import CarrelProxy
 import CarrelSavedMedia
 import CarrelTesting

@@ -4,8 +4,8 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelMedia
+import CarrelMediaPlanning
 import CarrelMediaSource
-import CarrelPresentation
 import CarrelSavedMedia
 import CarrelTesting
 import Testing
@@ -30,6 +30,7 @@ struct SavedTitle {
     ///   - parameters: facts about the source.
     ///   - isCompleted: whether the package is completed.
     ///   - isFetched: whether a piece is fetched.
+    /// - Throws: the errors of the planner and of the writer.
     init(
         _ source: String,
         _ type: MediaSourceType,

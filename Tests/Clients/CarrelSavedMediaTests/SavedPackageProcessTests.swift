@@ -27,8 +27,8 @@ struct `A process that saves a package` {
                 let bytes = try package.bytes("https://example.test/\(stream)/\(number).ts?ticket=secret")
                 var place = 0
                 while let next = try bytes.next() {
-                    let expected = (place..<place + next.count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &* 7 &+ stream) }
-                    #expect(next == expected)
+                    let range = place..<place + next.count
+                    #expect(next == range.map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &* 7 &+ stream) })
                     place += next.count
                 }
                 #expect(Int64(place) == bytes.length)
@@ -36,7 +36,8 @@ struct `A process that saves a package` {
         }
     }
 
-    @Test(arguments: [SealMode.keys, .all]) func `and is killed at any moment continues, and loses nothing`(mode: SealMode) async throws {
+    @Test(arguments: [SealMode.keys, .all])
+    func `and is killed at any moment continues, and loses nothing`(mode: SealMode) async throws {
         let (folder, journal) = (directory.file("package"), directory.file("journal"))
         var numbers = SplitMix(seed: 28)
         var kills = 0

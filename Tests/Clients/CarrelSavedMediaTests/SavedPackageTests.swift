@@ -16,7 +16,12 @@ struct `A saved package` {
 
     private var folder: String { directory.file(Self.id) }
 
-    private static func piece(_ path: String, _ range: Range<Int64>? = nil, number: Int = 0, isEncrypted: Bool = true) -> SavedPiece {
+    private static func piece(
+        _ path: String,
+        _ range: Range<Int64>? = nil,
+        number: Int = 0,
+        isEncrypted: Bool = true
+    ) -> SavedPiece {
         SavedPiece(
             address: "https://example.test/film/\(path)?ticket=SECRET-TICKET",
             range: range,
@@ -174,7 +179,7 @@ struct `A saved package` {
         }
         unsafe unlink(directory.file(path))
         #expect(fault()?.code == .missing && fault()?.message.contains(file) == true)
-        // a link is no file of the package
+        // a link is refused
         _ = directory.write("elsewhere", stored)
         #expect(unsafe symlink(directory.file("elsewhere"), directory.file(path)) == 0)
         #expect(fault()?.code == .damaged && fault()?.message.contains(file) == true)
@@ -205,7 +210,10 @@ struct `A saved package` {
         // the other package in its place, with the key of this one
         #expect(fault(id: other)?.code == .damaged)
         #expect(fault(key: otherKey)?.code == .damaged)
-        for file in ["0-1/00000.frag", "1-1/00000.frag", "Data/00002.data", "Data/00000.data", "0-1/StreamInfoBoot.xml", "boot.xml"] {
+        let files = [
+            "0-1/00000.frag", "1-1/00000.frag", "Data/00002.data", "Data/00000.data", "0-1/StreamInfoBoot.xml", "boot.xml",
+        ]
+        for file in files {
             let own = try #require(directory.read("\(Self.id)/\(file)"))
             _ = directory.write("\(Self.id)/\(file)", try #require(directory.read("\(other)/\(file)")))
             // what is stored as delivered is the same for both
@@ -265,9 +273,7 @@ struct `A saved package` {
     }
 
     /// A folder under a temporary name makes the write of a file fail.
-    @Test(arguments: [
-        "Data/00000.data", "0-1/StreamInfoBoot.xml", "1-1/StreamInfoBoot.xml", "boot.xml",
-    ])
+    @Test(arguments: ["Data/00000.data", "0-1/StreamInfoBoot.xml", "1-1/StreamInfoBoot.xml", "boot.xml"])
     func `whose end is interrupted is read and continued`(file: String) throws {
         let writer = try plan()
         let digests = try fetch(writer)

@@ -24,11 +24,13 @@ struct `Tables of a package` {
         #expect(boot.items.map(\.path) == ["Playlist-master.m3u8-F1F2F3F4.data"] && boot.items.map(\.role) == ["Master"])
         let bytes = try Self.fixture("StreamInfoBoot.xml")
         let table = try SegmentTable(bytes.rawSpan)
-        #expect(table.id == Self.video && table.isComplete && table.bandwidth == 900_000 && table.bytesStored == 812 + 1_048_576)
+        #expect(table.id == Self.video && table.isComplete && table.bandwidth == 900_000)
+        #expect(table.bytesStored == 812 + 1_048_576)
         #expect(table.rows.map(\.path) == ["00000.initfrag", "00000.frag", "00001.frag"])
         #expect(table.rows.map(\.isInitialization) == [true, false, false])
         #expect(table.rows.map(\.length) == [812, 600_000, 448_576])
-        #expect(table.rows[2].sequence == 1 && table.rows[2].duration == .milliseconds(4500) && table.rows[2].start == .seconds(6))
+        #expect(table.rows[2].sequence == 1 && table.rows[2].start == .seconds(6))
+        #expect(table.rows[2].duration == .milliseconds(4500))
         #expect(table.rows[2].stored == nil && !table.rows[2].isSealed)
     }
 

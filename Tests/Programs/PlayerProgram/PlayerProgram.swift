@@ -21,7 +21,9 @@ struct PlayerProgram {
     static func main() async throws {
         let arguments = ProgramArguments(options: ["core", "saved", "stream"])
         let words = arguments.words
-        guard words.count == 3 || (words.count > 3 && arguments.has("saved")), let count = Int(words[2]), let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE") else {
+        guard words.count == 3 || (words.count > 3 && arguments.has("saved")), let count = Int(words[2]),
+            let passphrase = unsafe getenv("CARREL_VAULT_PASSPHRASE")
+        else {
             exit(64)
         }
         let secret = unsafe String(cString: passphrase)

@@ -42,10 +42,9 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy",
+        "CarrelContentKeys", "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy",
         "CarrelPublication", "CarrelReader",
-        "CarrelVault",
-        "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
+        "CarrelVault", "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
     ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
         let catalog = "\(Repository.folder(of: product))/\(product).docc"

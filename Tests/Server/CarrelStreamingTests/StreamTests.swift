@@ -57,6 +57,21 @@ struct `Streaming of orders` {
         #expect(stream == SilentMP3.frames(600 * 44_100 / 1152))
     }
 
+    @Test func `the response with a key has the end of the order`() async throws {
+        let test = try await TestService(.silence, with: .listening)
+        func end(_ order: Order) async throws -> String? {
+            let answer = try await test.send(.get, test.path(of: try await test.playlist(order, query: "?offline=true").key))
+            #expect(answer.status == 200 && answer.body.count == 16 && answer.headers["X-Carrel-Key-Rotation"] == "0")
+            return answer.headers["X-Carrel-Order-End"]
+        }
+        #expect(try await end(try await test.order()) == nil)
+        let until = test.clock.now + .seconds(86_400)
+        let loan = try await test.order(
+            Orders.Request(account: "alice", titleID: test.title.id, kind: .loan, end: until)
+        )
+        #expect(try await end(loan) == until.description)
+    }
+
     @Test func `every order has a key of its own`() async throws {
         let test = try await TestService(.silence, with: .listening)
         let (first, second) = (try await test.playlist(try await test.order()), try await test.playlist(try await test.order()))

@@ -73,7 +73,8 @@ public struct ContentKeyIdentifier: Sendable, Hashable, CustomStringConvertible 
         guard let scheme = reference.scheme, let authority = reference.authority else { return "the key of an address" }
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         let file = reference.path.split(separator: "/").last.map(String.init) ?? ""
-        return "\(scheme)://\(host)/\(file.utf8.count > 20 ? "…" : reference.path.split(separator: "/").count > 1 ? "…/\(file)" : file)"
+        return
+            "\(scheme)://\(host)/\(file.utf8.count > 20 ? "…" : reference.path.split(separator: "/").count > 1 ? "…/\(file)" : file)"
     }
 
     var addresses: [String] {
@@ -98,7 +99,7 @@ public struct ContentKeyIdentifier: Sendable, Hashable, CustomStringConvertible 
 
 /// The address of a key that only Apple's module opens: `skd://KID:IV`.
 public struct FairPlayKeyAddress: Sendable, Hashable {
-    /// What follows `skd://`: the content identifier of the key request.
+    /// The content identifier of the key request: the address without its scheme.
     public let contentIdentifier: String
     /// The key ID, 32 lower-case hexadecimal digits; nil if the address has none.
     public let keyID: String?

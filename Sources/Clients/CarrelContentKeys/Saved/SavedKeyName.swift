@@ -18,8 +18,8 @@ extension ContentKeyName {
 }
 
 extension ContentKeyIdentifier {
-    /// The names under which a key is saved: a track is no name of an item whose keys have better names, because several files of
-    /// an item have the same track numbers.
+    /// The names under which a key is saved: a track only if there is no other, because several files of an item have
+    /// the same track numbers.
     ///
     /// - Parameter others: the other keys of the item.
     /// - Returns: the names as rows have them.

@@ -64,7 +64,10 @@ extension PlayerEngine {
                     continue
                 }
                 let result = try await check(license: license, LicensedUse(action: .play, enforced: LicenseKeys.enforced))
-                add(end: result.isGranted ? result.until : try await licenses().license(license)?.expiresAt, renewAt: terms.renewAt)
+                add(
+                    end: result.isGranted ? result.until : try await licenses().license(license)?.expiresAt,
+                    renewAt: terms.renewAt
+                )
                 if let reason = result.reason { hinder(SavedKeyState.Obstacle(reason)) }
             } else {
                 add(end: row.until, renewAt: row.renewAt)

@@ -8,10 +8,10 @@ import CarrelMedia
 
 /// The server of a key line's URL (RFC 8216 §4.3.2.4): the response is the key. Errors have no ticket and no query.
 struct KeyAddressServer: Sendable {
-    /// A key of a server, and what its response says of an order.
+    /// A key of a server, and the end of its order.
     struct Response: Sendable {
         var key: Secret
-        /// Where it came from: a ticket may have been replaced.
+        /// The address that returned it: a ticket may have been replaced.
         var url: String
         /// Whether it is the key of an order.
         var isOfOrder = false
@@ -33,7 +33,8 @@ struct KeyAddressServer: Sendable {
     /// The origin of an address, in lower case and without the scheme's usual port; nil if it has none.
     static func origin(of address: String) -> String? {
         let reference = URIReference(address)
-        guard let scheme = reference.scheme?.lowercased(), let authority = reference.authority?.lowercased(), !authority.isEmpty else {
+        guard let scheme = reference.scheme?.lowercased(), let authority = reference.authority?.lowercased(), !authority.isEmpty
+        else {
             return nil
         }
         let host = String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
@@ -52,7 +53,7 @@ struct KeyAddressServer: Sendable {
     /// - Parameter url: an address of https or http.
     /// - Returns: the key.
     /// - Throws: `keys.ended` for an order that was revoked, cancelled or returned; `keys.expired` for one that has expired;
-    ///   `keys.response` for a response that is no key; `keys.network`, `keys.refused`, `keys.address`.
+    ///   `keys.response` for another response; `keys.network`, `keys.refused`, `keys.address`.
     func request(_ url: String) async throws(ContentKeyError) -> Response {
         do throws(ContentKeyError) {
             return try await requestOnce(url)
@@ -145,7 +146,9 @@ struct KeyAddressServer: Sendable {
         // URI="…/hls/ORDER/TICKET/N.key…"
         for part in text.split(separator: "\"") {
             let parts = part.prefix { $0 != "?" }.split(separator: "/")
-            guard parts.count >= 4, parts[parts.count - 3] == address.order, "/\(parts[parts.count - 1])" == file else { continue }
+            guard parts.count >= 4, parts[parts.count - 3] == address.order, "/\(parts[parts.count - 1])" == file else {
+                continue
+            }
             return "\(address.prefix)\(parts[parts.count - 2])\(address.suffix)"
         }
         return nil

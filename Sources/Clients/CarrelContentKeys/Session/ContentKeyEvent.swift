@@ -91,7 +91,11 @@ extension ContentKeySessionDelegate {
         await session.deliver(request)
     }
 
-    /// Does nothing.
+    /// Ignores the event.
+    ///
+    /// - Parameters:
+    ///   - session: the session.
+    ///   - license: the id of the license.
     public func contentKeySession(_ session: ContentKeySession, didUpdatePersistableContentKey license: String) async {}
 
     /// True, except after a timeout.

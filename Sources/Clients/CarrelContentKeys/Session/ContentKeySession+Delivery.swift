@@ -73,10 +73,14 @@ extension ContentKeySession {
     private func deliverOnline(_ request: ContentKeyRequest) async throws(ContentKeyError) {
         if try await wantsPersistableKey(request) {
             do throws(ContentKeyError) {
-                try await requestPersistableKey(for: request)
+                try await respondByRequestingPersistableKey(to: request)
                 return
             } catch {
-                log.write("persistable key request refused, continuing online", request.identifier, [.init("error", .code(of: error))])
+                log.write(
+                    "persistable key request refused, continuing online",
+                    request.identifier,
+                    [.init("error", .code(of: error))]
+                )
             }
         }
         try await deliverNow(request)
@@ -101,14 +105,15 @@ extension ContentKeySession {
 
     /// Delivers a key for use now.
     private func deliverNow(_ request: ContentKeyRequest) async throws(ContentKeyError) {
-        try await deliver(request, by: try await routes(of: request.identifier, isPersistable: false)) { route throws(ContentKeyError) in
+        try await deliver(request, by: try await routes(of: request.identifier, isPersistable: false)) {
+            route throws(ContentKeyError) in
             if route == .license, await self.isHeld(request.identifier) {
                 self.useLicenses()
-                try await request.process(ContentKeyResponse(PersistableContentKey(content: .license(""))))
+                try await self.process(ContentKeyResponse(PersistableContentKey(content: .license(""))), for: request)
                 return
             }
             let bytes = try await self.exchange(request, route)
-            try await request.process(ContentKeyResponse(bytes))
+            try await self.process(ContentKeyResponse(bytes), for: request)
         }
     }
 
@@ -142,29 +147,32 @@ extension ContentKeySession {
             try await deliver(request, by: routes) { route throws(ContentKeyError) in
                 if let known = try await self.storedKey(request, route) {
                     self.log.write("persistable key already exists", request.identifier)
-                    if route == .license { try await request.store(known) }
-                    try await request.process(ContentKeyResponse(known))
+                    if route == .license { try await self.store(known, for: request) }
+                    try await self.process(ContentKeyResponse(known), for: request)
                     return
                 }
                 let key = try await self.newPersistableKey(request, route)
                 self.log.write("persistable key obtained", request.identifier)
-                try await request.store(key)
+                try await self.store(key, for: request)
                 if case .response(let response) = key.content { try self.requireKey(of: request, in: response) }
-                try await request.process(ContentKeyResponse(key))
+                try await self.process(ContentKeyResponse(key), for: request)
             }
             log.write("persistable key available", request.identifier)
         } catch {
             // what may not be stored is played online, unless the stream is to be saved
             guard error.code == .notStorable, assets[request.asset]?.asset.isSaved == false else { throw error }
-            log.write("persistable key request refused, continuing online", request.identifier, [.init("error", .code(of: error))])
+            log.write(
+                "persistable key request refused, continuing online",
+                request.identifier,
+                [.init("error", .code(of: error))]
+            )
             assets[request.asset]?.persistable.remove(request.identifier)
             let online = ContentKeyRequest(
                 request.id,
                 request.identifier,
                 .online,
                 asset: request.asset,
-                attempt: request.attempt,
-                of: self
+                attempt: request.attempt
             )
             requests[RequestKey(asset: request.asset, identifier: request.identifier)] = online
             finish(request, .retried)
@@ -173,7 +181,9 @@ extension ContentKeySession {
     }
 
     /// The key that is stored already: by a license that has not ended, or by a row of the item.
-    private func storedKey(_ request: ContentKeyRequest, _ route: KeyRoute) async throws(ContentKeyError) -> PersistableContentKey? {
+    private func storedKey(_ request: ContentKeyRequest, _ route: KeyRoute) async throws(ContentKeyError)
+        -> PersistableContentKey?
+    {
         let engine = try player()
         do throws(PlayerError) {
             guard route != .license else {
@@ -198,14 +208,15 @@ extension ContentKeySession {
         _ request: ContentKeyRequest,
         _ route: KeyRoute
     ) async throws(ContentKeyError) -> PersistableContentKey {
-        let key = try await request.makePersistableKey(from: try await exchange(request, route))
+        let key = try await makePersistableKey(for: request, from: try await exchange(request, route))
         guard case .response(let response) = key.content, let engine else { return key }
         let lost: [KeyID]
         do throws(PlayerError) { lost = try await engine.keysLost(by: response) } catch { throw ContentKeyError(error) }
         guard !lost.isEmpty else { return key }
         // the same license is stored for other keys: they are requested too, so that none is lost
         let all = response.keyIDs + lost.map(\.hex)
-        return try await request.makePersistableKey(from: try await exchangeOnce(request, route, Array(all.prefix(Self.keyIDLimit))))
+        let bytes = try await exchangeOnce(request, route, Array(all.prefix(Self.keyIDLimit)))
+        return try await makePersistableKey(for: request, from: bytes)
     }
 
     // MARK: Renewals
@@ -215,13 +226,13 @@ extension ContentKeySession {
             throw ContentKeyError(.state, "a key without a license is requested again, not renewed")
         }
         let bytes = try await exchangeOnce(request, .license, [])
-        let key = try? await request.makePersistableKey(from: bytes)
+        let key = try? await makePersistableKey(for: request, from: bytes)
         if let key, case .response(let response) = key.content, response.isStorable {
-            try await request.store(key)
-            try await request.process(ContentKeyResponse(key))
+            try await self.store(key, for: request)
+            try await self.process(ContentKeyResponse(key), for: request)
         } else {
             // the lease of a stream
-            try await request.process(ContentKeyResponse(bytes))
+            try await self.process(ContentKeyResponse(bytes), for: request)
         }
     }
 
@@ -244,9 +255,12 @@ extension ContentKeySession {
 
     /// The IDs of the requested key and, after it, of the other keys of the asset.
     private func keyIDs(of request: ContentKeyRequest) -> [String] {
-        guard let own = request.identifier.keyID, request.identifier.hasKeyIDName || !request.identifier.isOfOrder else { return [] }
+        guard let own = request.identifier.keyID, request.identifier.hasKeyIDName || !request.identifier.isOfOrder else {
+            return []
+        }
         var ids = [own]
-        let others = (assets[request.asset]?.asset.keys ?? []) + requests.keys.filter { $0.asset == request.asset }.map(\.identifier)
+        let others =
+            (assets[request.asset]?.asset.keys ?? []) + requests.keys.filter { $0.asset == request.asset }.map(\.identifier)
         for identifier in others where ids.count < Self.keyIDLimit && !identifier.isOfOrder {
             if let id = identifier.keyID, !ids.contains(id) { ids.append(id) }
         }
@@ -261,14 +275,14 @@ extension ContentKeySession {
         switch route {
         case .license: return try await licenseResponse(request, keyIDs)
         case .address(let url):
-            _ = try await makeRequestData(request, [], "", [], [1], by: route)
+            _ = try await makeRequestData(request, by: route, [], "", [], [1])
             log.write("sending key request", request.identifier, [.init("url", .url(url))])
             let response = try await server.request(url)
             log.writeResponse(request.identifier, status: 200, fields: [])
             sent[request.id]?.response = response
             return response.key.withBytes { [UInt8](copying: $0) }
         case .clearKey(let url, _):
-            let data = try await makeRequestData(request, [], "", [], [1], by: route)
+            let data = try await makeRequestData(request, by: route, [], "", [], [1])
             log.write("sending key request", request.identifier, [.init("url", .url(url))])
             let response: MediaHTTPResponse
             do {
@@ -302,7 +316,7 @@ extension ContentKeySession {
         }
         let certificate = try await serviceCertificate()
         log.write("preparing key request data", request.identifier, [.init("keys", .number(keyIDs.count))])
-        _ = try await makeRequestData(request, certificate, "", keyIDs, KeyRequest.versions, by: .license)
+        _ = try await makeRequestData(request, by: .license, certificate, "", keyIDs, KeyRequest.versions)
         guard let data = sent[request.id]?.data else { throw ContentKeyError(.state, "the request is not open") }
         log.write("sending key request to the license server", request.identifier)
         do throws(PlayerError) {

@@ -33,7 +33,11 @@ extension ContentKeySession {
         return engine
     }
 
-    func requestPersistableKey(for request: ContentKeyRequest) async throws(ContentKeyError) {
+    /// Answers an online request by asking for a persistable one, which the session then provides.
+    ///
+    /// - Parameter request: the online request.
+    /// - Throws: `keys.not-storable` if keys are not stored; `keys.state` for another kind of request.
+    public func respondByRequestingPersistableKey(to request: ContentKeyRequest) async throws(ContentKeyError) {
         guard request.kind == .online, request.status == .requestingResponse else {
             throw ContentKeyError(.state, "only an open online request can ask for a persistable key")
         }
@@ -44,17 +48,38 @@ extension ContentKeySession {
         finish(request, .retried)
     }
 
+    /// Makes the data to send to the key server: for a license, the request that is encrypted to the service's certificate.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - certificate: the service's certificate in DER, which the player's root must have issued; unused by other key servers.
+    ///   - contentIdentifier: the content ID; empty for the content of the token.
+    ///   - keyIDs: the requested keys, 32 hexadecimal digits each, at most 64; empty for all keys of the content.
+    ///   - versions: versions of the protocol, of which the highest common one is used.
+    /// - Returns: the data, and their destination.
+    /// - Throws: ``ContentKeyError``.
+    public func makeRequestData(
+        for request: ContentKeyRequest,
+        certificate: [UInt8],
+        contentIdentifier: String = "",
+        keyIDs: [String],
+        versions: [Int] = [1]
+    ) async throws(ContentKeyError) -> ContentKeyRequestData {
+        let isPersistable = request.kind == .persistable
+        let route = request.license == nil ? try await routes(of: request.identifier, isPersistable: isPersistable)[0] : .license
+        return try await makeRequestData(request, by: route, certificate, contentIdentifier, keyIDs, versions)
+    }
+
     func makeRequestData(
         _ request: ContentKeyRequest,
+        by route: KeyRoute,
         _ certificate: [UInt8],
         _ contentIdentifier: String,
         _ keyIDs: [String],
-        _ versions: [Int],
-        by route: KeyRoute? = nil
+        _ versions: [Int]
     ) async throws(ContentKeyError) -> ContentKeyRequestData {
         guard request.status == .requestingResponse else { throw ContentKeyError(.state, "the request is not open") }
         let isPersistable = request.kind == .persistable
-        let route = if let route { route } else { try await routes(of: request.identifier, isPersistable: isPersistable)[0] }
         switch route {
         case .address(let url):
             sent[request.id] = SentRequest(route: route)
@@ -108,35 +133,56 @@ extension ContentKeySession {
     }
 
     /// The verified response of the license server for a request.
-    private func read(_ bytes: [UInt8], for request: ContentKeyRequest) async throws(ContentKeyError) -> PlayerEngine.KeyResponse {
+    private func read(_ bytes: [UInt8], for request: ContentKeyRequest) async throws(ContentKeyError) -> PlayerEngine.KeyResponse
+    {
         guard let data = sent[request.id]?.data else {
             throw ContentKeyError(.state, "the request data of this request were not made")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ContentKeyError(.response, "the response of the license server is not text", key: request.identifier.description)
+            throw ContentKeyError(
+                .response,
+                "the response of the license server is not text",
+                key: request.identifier.description
+            )
         }
         do throws(PlayerError) { return try await player(data, text) } catch {
             throw ContentKeyError(error, key: request.identifier.description)
         }
     }
 
-    private func player(_ data: PlayerEngine.KeyRequestData, _ text: String) async throws(PlayerError) -> PlayerEngine.KeyResponse {
+    private func player(_ data: PlayerEngine.KeyRequestData, _ text: String) async throws(PlayerError) -> PlayerEngine.KeyResponse
+    {
         guard let engine else { throw PlayerError(.notPersonalized, "the session has no player") }
         return try await engine.read(text, for: data)
     }
 
-    func makePersistableKey(_ request: ContentKeyRequest, _ bytes: [UInt8]) async throws(ContentKeyError) -> PersistableContentKey {
+    /// Makes a persistable key from the response of the key server. Nothing is stored yet.
+    ///
+    /// - Parameters:
+    ///   - request: the persistable or renewing request, whose data were made.
+    ///   - bytes: the bytes of the response.
+    /// - Returns: the key, verified.
+    /// - Throws: ``ContentKeyError``; `keys.not-storable` for the license of a stream.
+    public func makePersistableKey(
+        for request: ContentKeyRequest,
+        from bytes: [UInt8]
+    ) async throws(ContentKeyError) -> PersistableContentKey {
         guard request.kind != .online else { throw ContentKeyError(.notStorable, "the key of an online request is not stored") }
         guard let sent = sent[request.id] else {
             throw ContentKeyError(.state, "the request data of this request were not made")
         }
-        let name = request.identifier.savedNames(among: assets[request.asset]?.asset.keys ?? []).first
+        let name =
+            request.identifier.savedNames(among: assets[request.asset]?.asset.keys ?? []).first
             ?? request.identifier.names[0].savedText ?? ""
         switch sent.route {
         case .license:
             let response = try await read(bytes, for: request)
             guard response.isStorable else {
-                throw ContentKeyError(.notStorable, "the license is for a stream: it is not kept", key: request.identifier.description)
+                throw ContentKeyError(
+                    .notStorable,
+                    "the license is for a stream: it is not kept",
+                    key: request.identifier.description
+                )
             }
             return PersistableContentKey(content: .response(response))
         case .clearKey(let url, let id):
@@ -173,7 +219,13 @@ extension ContentKeySession {
         return now + max(.seconds(60), min(day, (end - now) / 2))
     }
 
-    func store(_ key: PersistableContentKey, for request: ContentKeyRequest) async throws(ContentKeyError) {
+    /// Writes a persistable key. It is on the disk before this returns.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - request: its request.
+    /// - Throws: `keys.store`; `keys.refused` for a key without a license if the asset is not saved.
+    public func store(_ key: PersistableContentKey, for request: ContentKeyRequest) async throws(ContentKeyError) {
         let engine = try player()
         do throws(PlayerError) {
             switch key.content {
@@ -213,7 +265,13 @@ extension ContentKeySession {
         try await engine.savedItems().put(rows, ofItem: asset.id)
     }
 
-    func process(_ response: ContentKeyResponse, for request: ContentKeyRequest) async throws(ContentKeyError) {
+    /// Makes a response available to the stream.
+    ///
+    /// - Parameters:
+    ///   - response: the response of the key server, or a persistable key.
+    ///   - request: the request, which is answered by that.
+    /// - Throws: ``ContentKeyError`` if the response is refused; the request is then still open.
+    public func process(_ response: ContentKeyResponse, for request: ContentKeyRequest) async throws(ContentKeyError) {
         guard request.status == .requestingResponse else { throw ContentKeyError(.state, "the request is not open") }
         switch response.content {
         case .persistable(let key):
@@ -271,13 +329,18 @@ extension ContentKeySession {
 
     private func addGrant(_ grant: ContentKeyGrant, for identifier: ContentKeyIdentifier) {
         for name in identifier.names {
-            // a track is no name of its own if the key has a better one
+            // several files have the same track numbers
             if case .track = name, identifier.names.count > 1 { continue }
             grants[name] = grant
         }
     }
 
-    func process(_ error: ContentKeyError, for request: ContentKeyRequest) async {
+    /// Ends a request without a key.
+    ///
+    /// - Parameters:
+    ///   - error: the failure.
+    ///   - request: the request.
+    public func process(_ error: ContentKeyError, for request: ContentKeyRequest) async {
         guard request.status == .requestingResponse else { return }
         var error = error
         error.key = error.key ?? request.identifier.description

@@ -29,7 +29,9 @@ extension ContentKeySession {
         var failures: [ContentKeyError] = []
         // one license may have several keys
         for key in unique where !isAddressOnly(key) {
-            do throws(ContentKeyError) { try await wait(for: try processRequest(key, for: item)) } catch { failures.append(error) }
+            do throws(ContentKeyError) { try await wait(for: try processRequest(key, for: item)) } catch {
+                failures.append(error)
+            }
         }
         failures += await persistAddresses(unique.filter { isAddressOnly($0) }, item: item)
         guard var first = failures.first else { return }
@@ -62,7 +64,7 @@ extension ContentKeySession {
     /// Renews the key of a request: its license, for which a renewing request is provided.
     ///
     /// - Parameter request: an answered request of this session.
-    /// - Throws: ``ContentKeyError``; the key stays as it is.
+    /// - Throws: ``ContentKeyError``; the key is then unchanged.
     public func renew(_ request: ContentKeyRequest) async throws(ContentKeyError) {
         let engine = try player()
         let license: String
@@ -74,7 +76,7 @@ extension ContentKeySession {
             try await wait(for: try make(request.identifier, .renewing, asset: request.asset, license: license))
             request.set(.renewed)
         } catch {
-            // the key as it was is still here
+            // the former key is still here
             requests[key] = request
             throw error
         }
@@ -98,17 +100,23 @@ extension ContentKeySession {
     public func renew(item: String) async throws(ContentKeyError) {
         let engine = try player()
         let rows: [SavedKeyRow]
-        do throws(PlayerError) { rows = try await engine.savedItems().savedKeys(ofItem: item) } catch { throw ContentKeyError(error) }
+        do throws(PlayerError) { rows = try await engine.savedItems().savedKeys(ofItem: item) } catch {
+            throw ContentKeyError(error)
+        }
         addRecipient(ContentKeyAsset(id: item, isSaved: true))
         var failure: ContentKeyError?
-        for (license, names) in Dictionary(grouping: rows.filter { $0.license != nil }, by: { $0.license ?? "" }).sorted(by: { $0.key < $1.key }) {
+        for (license, names) in Dictionary(grouping: rows.filter { $0.license != nil }, by: { $0.license ?? "" }).sorted(by: {
+            $0.key < $1.key
+        }) {
             do throws(ContentKeyError) {
                 try await renew(license, names.map(\.name), item: item)
             } catch {
                 failure = failure ?? error
             }
         }
-        for (url, rows) in Dictionary(grouping: rows.filter { $0.kind == .order }, by: { $0.url ?? "" }).sorted(by: { $0.key < $1.key }) {
+        for (url, rows) in Dictionary(grouping: rows.filter { $0.kind == .order }, by: { $0.url ?? "" }).sorted(by: {
+            $0.key < $1.key
+        }) {
             do throws(ContentKeyError) { try await renewOrder(url, rows, item: item) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }

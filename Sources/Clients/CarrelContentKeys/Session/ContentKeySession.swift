@@ -22,7 +22,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     public struct Options: Sendable {
         /// The license server; nil for the usual address of the player's service. The address of another service is refused.
         public var licenseServer: String?
-        /// Where the service's certificate is; nil for its usual address.
+        /// The address of the service's certificate; nil for its usual address.
         public var certificateURL: String?
         /// The token of the license: an action token (XML) or a license message (JWT); nil if a license is stored, or not needed.
         public var licenseToken: String?
@@ -61,7 +61,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// The newest request of each key of an asset.
     var requests: [RequestKey: ContentKeyRequest] = [:]
     private var waiters: [ContentKeyRequest.ID: [CheckedContinuation<Void, Never>]] = [:]
-    /// What was sent for a request.
+    /// The data that were sent for a request.
     var sent: [ContentKeyRequest.ID: SentRequest] = [:]
     /// Keys without a license, for this session.
     var grants: [ContentKeyName: ContentKeyGrant] = [:]
@@ -118,7 +118,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         )
     }
 
-    /// The events from now on: a new sequence for each call. A reader that falls behind by more than 1,024 events loses the oldest.
+    /// The events from now on: a new sequence for each call. A reader that is more than 1,024 events late loses the oldest.
     public nonisolated var events: AsyncStream<ContentKeyEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
             let id = audience.withLock { audience in
@@ -156,7 +156,11 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         for (key, request) in requests where key.asset == id {
             requests[key] = nil
             if request.status == .requestingResponse {
-                finish(request, .cancelled, ContentKeyError(.cancelled, "the asset was removed", key: request.identifier.description))
+                finish(
+                    request,
+                    .cancelled,
+                    ContentKeyError(.cancelled, "the asset was removed", key: request.identifier.description)
+                )
             }
         }
     }
@@ -172,6 +176,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     ///   - identifier: the key.
     ///   - asset: the asset that needs it; nil for a stream without an asset.
     /// - Returns: the request, whose outcome ``wait(for:)`` returns.
+    /// - Throws: `keys.cancelled` after the end of the session; `keys.refused` for more than 65,536 keys.
     @discardableResult
     public func processRequest(
         _ identifier: ContentKeyIdentifier,
@@ -234,8 +239,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
             kind,
             asset: asset,
             license: license,
-            attempt: attempt,
-            of: self
+            attempt: attempt
         )
         requests[RequestKey(asset: asset, identifier: identifier)] = request
         report(.provided(request))

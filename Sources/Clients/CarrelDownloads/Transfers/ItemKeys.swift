@@ -3,8 +3,8 @@
 import CarrelBytes
 import CarrelContentKeys
 import CarrelCrypto
+import CarrelMediaPlanning
 import CarrelPlayer
-import CarrelPresentation
 
 /// The keys of an item: rows of the player's store, by sessions of content keys.
 struct ItemKeys: Sendable {

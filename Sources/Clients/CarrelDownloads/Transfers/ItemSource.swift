@@ -4,8 +4,8 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelLicenseKeys
 import CarrelMedia
+import CarrelMediaPlanning
 import CarrelMediaSource
-import CarrelPresentation
 import CarrelReader
 
 /// The source of an item, as its transfers use it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelCrypto
+import CarrelMediaPlanning
 import CarrelMediaSource
 import CarrelPlayer
-import CarrelPresentation
 import CarrelReader
 import CarrelSavedMedia
 import CarrelThreads

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelMediaPlanning
 import CarrelMediaSource
-import CarrelPresentation
 import CarrelSavedMedia
 
 /// The addresses of the pieces of a plan. They may contain tickets that expire: then the playlist is loaded again, and the same positions

@@ -3,7 +3,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelMedia
-import CarrelPresentation
+import CarrelMediaPlanning
 import CarrelSavedMedia
 
 /// The digest of what a plan says about the media, without addresses, which may have new tickets: two plans of one version of a source have

@@ -32,7 +32,7 @@ package struct MediaOrigin: Sendable {
         case servers(named: [String], NamedOrigins, HTTPClient)
         /// A real path that ends with a slash.
         case folder(String)
-        /// The addresses are those of the source when it was saved.
+        /// A saved source, which keeps its addresses.
         case package(SavedPackage)
     }
 

@@ -49,7 +49,8 @@ extension PlayerEngine {
     package func requireOwnService(_ url: String) throws(PlayerError) {
         let own = try server()
         guard !own.isOwn(url) else { return }
-        let other = ServiceAddress(url).map { "\($0.scheme)://\($0.rest.prefix { !"/?#".contains($0) })" } ?? "an address that is no URL"
+        let other =
+            ServiceAddress(url).map { "\($0.scheme)://\($0.rest.prefix { !"/?#".contains($0) })" } ?? "an address that is no URL"
         throw PlayerError(.server, "the license server is \(other), and this player belongs to \(own.base)")
     }
 
@@ -74,7 +75,7 @@ extension PlayerEngine {
             let certificate = try Certificate(der: der)
             let path = try CertificateRoots([trust.root]).verify(certificate, through: [], at: now)
             let key = try P256.PublicKey(subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
-            // the subject of such a certificate is the key's own id; those of servers and players have other subjects
+            // the subject of such a certificate is the key's own id; servers and players have other subjects
             guard path.count == 2, certificate.commonName == JWK.p256(key).thumbprint else {
                 throw CryptoError(.untrusted, "it is not the certificate of a key for requests")
             }
@@ -96,7 +97,7 @@ extension PlayerEngine {
     ///   - token: the token to redeem; nil in a renewal.
     ///   - license: the license to renew; nil otherwise.
     /// - Returns: the request.
-    /// - Throws: `player.token` for a text that is no token of a license; ``PlayerError``.
+    /// - Throws: `player.token` for other text than the token of a license; ``PlayerError``.
     package func makeKeyRequest(
         _ session: KeyRequest.Session,
         certificate: [UInt8],
@@ -107,7 +108,9 @@ extension PlayerEngine {
         license: String? = nil
     ) async throws(PlayerError) -> KeyRequestData {
         let spoken = versions.filter(KeyRequest.versions.contains)
-        guard !spoken.isEmpty else { throw PlayerError(.rejected, "this player speaks no version of the protocol that is asked for") }
+        guard !spoken.isEmpty else {
+            throw PlayerError(.rejected, "this player speaks no version of the protocol that is asked for")
+        }
         try await renewCertificate()
         let key = try await requestKey(of: certificate)
         let (sealed, message) = try Self.parts(ofToken: token)

@@ -156,7 +156,7 @@ extension LicenseStore {
     ///   - item: the item's id.
     ///   - folder: the player's folder.
     ///   - givesBack: whether its licenses are then returned to the service.
-    /// - Throws: `player.store`. A folder without a store is no error.
+    /// - Throws: `player.store`. In a folder without a store, nothing is removed.
     package static func removeItem(
         _ item: String,
         fromFolder folder: String,

@@ -30,7 +30,7 @@ package struct SavedKeyRow: Sendable {
     package var until: Instant?
     /// When its end is requested again; nil if it is not.
     package var renewAt: Instant?
-    /// Where the key is requested again: it may contain a ticket. Nil if a license has it.
+    /// The address that the key is requested from; it may contain a ticket. Nil if a license has it.
     package var url: String?
 
     /// - Parameters:
@@ -40,7 +40,7 @@ package struct SavedKeyRow: Sendable {
     ///   - license: the license that has it.
     ///   - until: when it ends; nil if it does not.
     ///   - renewAt: when its end is requested again; nil if it is not.
-    ///   - url: where it is requested again.
+    ///   - url: the address that it is requested from.
     package init(
         name: String,
         kind: Kind,

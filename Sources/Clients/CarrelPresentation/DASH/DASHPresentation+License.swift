@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelDASH
 import CarrelMP4
-import CarrelMedia
+package import CarrelMedia
 import CarrelMediaSource
 import CarrelSavedMedia
 
@@ -48,7 +48,7 @@ private func + <A: Sequence, B: Sequence>(a: A, b: B) -> [A.Element] where A.Ele
 
 extension [UInt8] {
     /// The keys that the tracks of an initialization segment name, each by its names; none if it is damaged or names none.
-    var initializationKeys: [[ContentKeyName]] {
+    package var initializationKeys: [[ContentKeyName]] {
         guard let file = try? MP4File(BytesReader(self)) else { return [] }
         var keys: [[ContentKeyName]] = []
         for track in file.tracks {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelDASH
+package import CarrelDASH
 import CarrelMP4
-import CarrelMediaSource
+package import CarrelMediaSource
 
 /// Segment indexes, each loaded once. Those that were used last are kept.
-actor IndexCache {
+package actor IndexCache {
     private let origin: MediaOrigin
     private let threads: SessionThreads
     private let memoryLimit: Int
@@ -29,7 +29,7 @@ actor IndexCache {
     ///   - threads: read them.
     ///   - memoryLimit: bytes of all indexes that are kept, at most.
     ///   - patience: the time in which an index with all that it leads to is loaded.
-    init(_ origin: MediaOrigin, _ threads: SessionThreads, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
+    package init(_ origin: MediaOrigin, _ threads: SessionThreads, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
         self.origin = origin
         self.threads = threads
         self.memoryLimit = memoryLimit
@@ -49,7 +49,7 @@ actor IndexCache {
     ///   - segments: the addressing in the MPD.
     /// - Returns: nil if the MPD lists the segments itself, or the single file has no index.
     /// - Throws: ``ProxyError``.
-    func index(of stream: MPDStream, _ segments: MPDSegments) async throws -> StreamIndex? {
+    package func index(of stream: MPDStream, _ segments: MPDSegments) async throws -> StreamIndex? {
         guard stream.information?.kind ?? .base == .base, segments.count == 1, let whole = segments[0], whole.byteRange == nil,
             let range = whole.indexRange, let length = range.length, length > 0
         else { return nil }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelDASH
+package import CarrelDASH
 import CarrelMP4
-import CarrelMediaSource
+package import CarrelMediaSource
 
 /// Initialization segments, each loaded once.
-actor InitializationCache {
+package actor InitializationCache {
     private let origin: MediaOrigin
     private var held: [String: [UInt8]] = [:]
     /// From the least recently used to the most.
@@ -16,14 +16,14 @@ actor InitializationCache {
     private static let limit = 1 << 20
     private static let countLimit = 32
 
-    init(_ origin: MediaOrigin) {
+    package init(_ origin: MediaOrigin) {
         self.origin = origin
     }
 
     /// The initialization segment of a representation.
     ///
     /// - Throws: ``ProxyError``; `proxy.unsupported` if there is none: segments that need none are of another format.
-    func initialization(of stream: MPDStream) async throws -> [UInt8] {
+    package func initialization(of stream: MPDStream) async throws -> [UInt8] {
         if let (url, range) = stream.initialization {
             return try await load(url, range.flatMap { range in range.length.map { range.offset..<range.offset + $0 } })
         }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelDASH
-import CarrelMediaSource
+package import CarrelDASH
+package import CarrelMediaSource
 import CarrelThreads
 
 /// An MPD as it was read at one time, with its streams found by their places.
-struct Manifest: Sendable {
+package struct Manifest: Sendable {
     /// A representation of the first period, which is taken to exist in all others.
-    struct Track: Sendable {
-        var representation: MPDRepresentation
-        var set: MPDAdaptationSet
+    package struct Track: Sendable {
+        package var representation: MPDRepresentation
+        package var set: MPDAdaptationSet
+
+        package init(representation: MPDRepresentation, set: MPDAdaptationSet) {
+            self.representation = representation
+            self.set = set
+        }
     }
 
-    let mpd: MPD
+    package let mpd: MPD
     /// The final URL, after redirects.
-    let url: String
-    let timings: [MPD.Timing]
+    package let url: String
+    package let timings: [MPD.Timing]
     /// When it was requested.
     let requested: ContinuousClock.Instant
     /// The addresses of remote elements of other origins, which are not loaded.
@@ -110,7 +115,7 @@ struct Manifest: Sendable {
     /// The segments of one of its streams.
     ///
     /// - Throws: `proxy.manifest`.
-    func segments(of stream: MPDStream) throws(ProxyError) -> MPDSegments {
+    package func segments(of stream: MPDStream) throws(ProxyError) -> MPDSegments {
         let key = stream.position.period << 40 | Self.key(stream.position.adaptationSet, stream.position.representation)
         do throws(Malformed) {
             return try cache.sequences.withLock { sequences throws(Malformed) in
@@ -129,7 +134,7 @@ struct Manifest: Sendable {
     func evict() { cache.sequences.withLock { $0 = Sequences() } }
 
     /// The stream that continues a track in a period: the track itself, or the nearest of its kind.
-    func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
+    package func stream(_ track: Track, inPeriod period: Int) -> MPDStream? {
         let periods = TrickMode.main(of: track.set) == nil ? playedPeriods : fastPeriods
         guard let place = MPDSelection.match(track.representation, of: track.set, in: periods[period]) else { return nil }
         return streams[period][Self.key(place.adaptationSet, place.representation)]

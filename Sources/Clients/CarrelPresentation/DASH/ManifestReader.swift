@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
+package import CarrelBytes
 import CarrelDASH
 import CarrelHTTP
-import CarrelMediaSource
+package import CarrelMediaSource
 import CarrelThreads
 
 /// Loads an MPD, and reloads a dynamic one for a requested playlist if an update is due. Concurrent calls share a request.
-actor ManifestReader {
+package actor ManifestReader {
     private let origin: MediaOrigin
     private let threads: SessionThreads
     /// Finds when the tracks that are played should have a segment that a manifest does not have.
@@ -45,7 +45,7 @@ actor ManifestReader {
     ///   - threads: parse it.
     ///   - longestReturn: after this time, an older MPD is accepted: the encoder has set its clock back.
     ///   - spentTime: returns the time at which the played tracks need a segment that a manifest lacks.
-    init(
+    package init(
         _ origin: MediaOrigin,
         _ threads: SessionThreads,
         longestReturn: Duration = .seconds(30),
@@ -59,7 +59,7 @@ actor ManifestReader {
     }
 
     /// Cancels pending requests, and reads no more.
-    func end() {
+    package func end() {
         isEnded = true
         running?.cancel()
     }
@@ -73,7 +73,7 @@ actor ManifestReader {
     /// - Parameter isList: whether a list of segments is requested: an MPD without further segments is then reloaded early.
     /// - Returns: the MPD with its address.
     /// - Throws: ``ProxyError``.
-    func current(isList: Bool = false) async throws -> Manifest {
+    package func current(isList: Bool = false) async throws -> Manifest {
         if let held, !(await isDue(held, isList: isList)) { return self.held ?? held }
         if held == nil, running == nil, let failure, let asked, asked + Self.leastPeriod > origin.clock.now { throw failure }
         let task = try running ?? start()

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelDASH
+package import CarrelDASH
 import CarrelMP4
 
 /// The segments of one representation in one period: places, times and addresses.
-struct SegmentPlaces: Sendable {
+package struct SegmentPlaces: Sendable {
     /// One of them.
-    struct Place: Sendable {
+    package struct Place: Sendable {
         var index: Int64
         /// The time in its name: in units of the stream, plus the index in its segment sequence, whose segments share their time.
         var time: Int64
-        var start: Duration
-        var duration: Duration
+        package var start: Duration
+        package var duration: Duration
         /// Empty in lists of what the MPD names by itself.
-        var url: String
-        var range: Range<Int64>?
+        package var url: String
+        package var range: Range<Int64>?
 
         var end: Duration { start + duration }
 
-        init(_ segment: MPDSegment) {
+        package init(_ segment: MPDSegment) {
             index = Int64(segment.index)
             time = SegmentPlaces.name(of: segment)
             start = Self.bounded(segment.start)
@@ -43,9 +43,9 @@ struct SegmentPlaces: Sendable {
     }
 
     /// Segments of a list in all its periods, at most: four days of two seconds each.
-    static let limit = 200_000
+    package static let limit = 200_000
 
-    var places: [Place]
+    package var places: [Place]
     /// Whether the segments are parts of one file with an index.
     private(set) var isIndexed = false
     /// Whether a live timeline lists them: their indexes shift when the first ones are removed.
@@ -69,7 +69,7 @@ struct SegmentPlaces: Sendable {
     ///   - index: the index of the representation.
     ///   - stream: the representation.
     ///   - range: the requested indexes; nil for all.
-    init(_ index: StreamIndex, of stream: MPDStream, _ range: Range<Int>? = nil) {
+    package init(_ index: StreamIndex, of stream: MPDStream, _ range: Range<Int>? = nil) {
         let offset = stream.information?.presentationTimeOffset ?? 0
         let timescale = stream.information?.timescale ?? 1
         let shift = stream.period.start - Duration.seconds(1) * (Double(offset) / Double(max(1, timescale)))

@@ -3,7 +3,7 @@
 import CarrelMP4
 
 /// The subsegments of a representation in a single file, from its `sidx` (ISO/IEC 23009-1 §5.3.9.2, SegmentBase).
-struct StreamIndex: Sendable {
+package struct StreamIndex: Sendable {
     /// A subsegment.
     struct Entry: Sendable, Equatable {
         /// In units of the index.

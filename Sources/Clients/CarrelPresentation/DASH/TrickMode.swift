@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelDASH
+package import CarrelDASH
 
 /// Adaptation sets of sync pictures alone, for fast play and previews (DASH-IF IOP §3.2.9).
-enum TrickMode {
+package enum TrickMode {
     private static let scheme = "http://dashif.org/guidelines/trickmode"
 
     /// The space-separated ids of a trick-mode set's main sets; empty if it names none, nil if the set is for normal playback.
-    static func main(of set: MPDAdaptationSet) -> String? {
+    package static func main(of set: MPDAdaptationSet) -> String? {
         let properties = set.properties.essentialProperties + set.properties.supplementalProperties
         return properties.first { $0.scheme.lowercased() == scheme }.map { $0.value ?? "" }
     }

@@ -28,8 +28,8 @@ package enum OpenedSource: Sendable {
         }
     }
 
-    /// What the first bytes of a source are.
-    enum Beginning: Sendable {
+    /// The kind of a source, by its first bytes.
+    package enum Beginning: Sendable {
         case playlist, manifest
         /// Media, with the first bytes.
         case media([UInt8])
@@ -38,7 +38,7 @@ package enum OpenedSource: Sendable {
     /// Looks at the first bytes of a source.
     ///
     /// - Throws: ``ProxyError``.
-    static func sniff(_ origin: MediaOrigin) async throws(ProxyError) -> Beginning {
+    package static func sniff(_ origin: MediaOrigin) async throws(ProxyError) -> Beginning {
         let head = try await head(of: origin, length: 64 << 10)
         if head.starts(with: Array("#EXTM3U".utf8)) || head.starts(with: [0xef, 0xbb, 0xbf] + Array("#EXTM3U".utf8)) {
             return .playlist

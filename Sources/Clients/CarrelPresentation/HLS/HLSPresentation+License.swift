@@ -83,11 +83,3 @@ extension HLSPresentation {
         return keys.isEmpty ? (named.isEmpty ? [] : [named]) : keys.map { [$0[0]] + named + $0.dropFirst() }
     }
 }
-
-extension EncryptionKey {
-    /// The effective key line: the first one for this key system or, if all are for other systems, the first one.
-    static func effective(of lines: [EncryptionKey]) -> EncryptionKey? {
-        let isPlain = { (line: EncryptionKey) in line.keyFormat == nil || line.keyFormat?.lowercased() == "identity" }
-        return lines.first { $0.contentID != nil || isPlain($0) } ?? lines.first
-    }
-}

@@ -60,7 +60,7 @@ final class HLSPresentation: Presentation {
     }
 
     private static func originKeys(_ origin: MediaOrigin, _ settings: SessionSettings) -> OriginKeySource? {
-        // what is saved has no key server: its keys are those of the session
+        // a saved source has no key server
         settings.policy == .compatible || origin.package != nil ? nil : OriginKeySource(origin)
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelHLS
-import CarrelMediaSource
+package import CarrelHLS
+package import CarrelMediaSource
 
 /// Loads playlists of a source. Concurrent calls for one share a request.
-actor PlaylistLoader {
+package actor PlaylistLoader {
     private let origin: MediaOrigin
     private let threads: SessionThreads
     private var running: [String: Task<(playlist: Playlist, url: String), any Error>] = [:]
@@ -16,7 +16,7 @@ actor PlaylistLoader {
     /// - Parameters:
     ///   - origin: the origin of the playlists.
     ///   - threads: read them.
-    init(_ origin: MediaOrigin, _ threads: SessionThreads) {
+    package init(_ origin: MediaOrigin, _ threads: SessionThreads) {
         self.origin = origin
         self.threads = threads
     }
@@ -28,7 +28,7 @@ actor PlaylistLoader {
     ///   - patience: how long it retries.
     /// - Returns: the playlist, and its address after redirects.
     /// - Throws: ``ProxyError``.
-    func playlist(at url: String, patience: Duration = .seconds(6)) async throws -> (playlist: Playlist, url: String) {
+    package func playlist(at url: String, patience: Duration = .seconds(6)) async throws -> (playlist: Playlist, url: String) {
         if let task = running[url] { return try await task.value }
         var opening = SegmentOpening(origin: origin)
         opening.patience = patience

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CarrelBytes
-import CarrelHLS
+package import CarrelHLS
 import CarrelMediaSource
 
 /// A segment of a playlist whose transport packets are scrambled (DVB-CISSA).
-enum ScrambledSegment {
+package enum ScrambledSegment {
     /// Whether a segment is a transport stream, by its first byte.
-    static func isTransportStream(_ head: [UInt8]) -> Bool { head.first == 0x47 }
+    package static func isTransportStream(_ head: [UInt8]) -> Bool { head.first == 0x47 }
 
     /// Whether packets at the beginning of a segment are scrambled, by their headers.
-    static func isScrambled(_ head: [UInt8]) -> Bool {
+    package static func isScrambled(_ head: [UInt8]) -> Bool {
         let bytes = head.rawSpan
         var at = 0
         while at + 188 <= bytes.byteCount, bytes.u8(at: at) == 0x47 {
@@ -46,7 +46,7 @@ enum ScrambledSegment {
 
 extension MediaSegment.ByteRange {
     /// The range in numbers of a file; nil beyond them.
-    var range: Range<Int64>? {
+    package var range: Range<Int64>? {
         guard offset < 1 << 62, length < 1 << 62 else { return nil }
         return Int64(offset)..<Int64(offset + length)
     }

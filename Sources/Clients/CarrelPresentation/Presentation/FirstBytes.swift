@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMediaSource
+package import CarrelMediaSource
 import CarrelThreads
 
 /// A stream with its first bytes.
-struct FirstBytes: SegmentBytes {
+package struct FirstBytes: SegmentBytes {
     private let stream: OriginStream
     private let first: Once
 
@@ -39,12 +39,12 @@ struct FirstBytes: SegmentBytes {
     var name: String { stream.name }
 
     /// Ends the transfer.
-    func cancel() { stream.cancel() }
+    package func cancel() { stream.cancel() }
 
     /// The first bytes, while they are still to be taken.
     var head: [UInt8] { first.held ?? [] }
 
-    func next() async throws(ProxyError) -> [UInt8]? {
+    package func next() async throws(ProxyError) -> [UInt8]? {
         if let piece = first.take() { return piece }
         return try await stream.next()
     }

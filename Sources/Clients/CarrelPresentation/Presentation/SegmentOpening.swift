@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelMediaSource
+package import CarrelMediaSource
 import CarrelThreads
 
 /// Opens segments at an origin that fails for a moment: nothing was sent to the player yet, so that it does not notice.
-struct SegmentOpening: Sendable {
+package struct SegmentOpening: Sendable {
     let origin: MediaOrigin
     /// How long a live segment that the origin does not have yet is retried; nil for not at all.
     var deadline: ContinuousClock.Instant?
@@ -21,6 +21,14 @@ struct SegmentOpening: Sendable {
     private static let firstWait = Duration.milliseconds(50)
     private static let longestWait = Duration.milliseconds(800)
 
+    /// - Parameters:
+    ///   - origin: the origin of the segments.
+    ///   - deadline: how long a live segment that the origin does not have yet is retried; nil for not at all.
+    package init(origin: MediaOrigin, deadline: ContinuousClock.Instant? = nil) {
+        self.origin = origin
+        self.deadline = deadline
+    }
+
     /// Opens a segment, and waits for its first bytes.
     ///
     /// - Parameters:
@@ -28,7 +36,7 @@ struct SegmentOpening: Sendable {
     ///   - range: the requested range; nil for all.
     /// - Returns: the bytes.
     /// - Throws: ``ProxyError``; `CancellationError`.
-    func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {
+    package func open(_ url: String, range: Range<Int64>? = nil) async throws -> FirstBytes {
         try await retrying { () async throws(ProxyError) in
             try await FirstBytes(try await origin.open(url, range: range))
         }
@@ -42,7 +50,7 @@ struct SegmentOpening: Sendable {
     ///   - limit: maximum size in bytes.
     /// - Returns: the bytes, and the address after redirects.
     /// - Throws: ``ProxyError``; `CancellationError`.
-    func resource(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
+    package func resource(_ url: String, range: Range<Int64>? = nil, limit: Int) async throws -> (bytes: [UInt8], url: String) {
         try await retrying { () async throws(ProxyError) in try await origin.load(url, range: range, limit: limit) }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is sealed in a package.
+/// The choice of files that are sealed.
 package enum SealMode: String, Sendable, Hashable {
     /// Documents, and clear media of a protected source. Other media are stored as delivered.
     case keys

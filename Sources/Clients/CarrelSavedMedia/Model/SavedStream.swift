@@ -22,7 +22,7 @@ package struct SavedDocument: Sendable, Equatable {
 package struct SavedPieceName: Sendable, Hashable {
     /// The index of the stream in the plan.
     package var stream: Int
-    /// The index of the piece among those of its kind in the stream.
+    /// The index of the piece among the heads, or the segments, of the stream.
     package var number: Int
     /// Whether it is a head of media (`NNNNN.initfrag`), not a segment (`NNNNN.frag`).
     package var isInitialization: Bool

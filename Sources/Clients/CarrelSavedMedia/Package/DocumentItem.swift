@@ -16,6 +16,7 @@ enum DocumentItem {
     /// - Parameters:
     ///   - bytes: the content.
     ///   - range: the range of the resource.
+    /// - Returns: the document.
     /// - Throws: an error if it is cut off; its seal was right.
     static func read(_ bytes: [UInt8], range: Range<Int64>?) throws(Malformed) -> SavedDocument {
         var cursor = ByteCursor(bytes.rawSpan)
@@ -42,6 +43,7 @@ enum DocumentItem {
     /// - Parameters:
     ///   - bytes: the content.
     ///   - count: pieces of all streams.
+    /// - Returns: as many addresses.
     /// - Throws: an error if there are not as many.
     static func addresses(_ bytes: [UInt8], count: Int) throws(Malformed) -> [(address: String, isEncrypted: Bool)] {
         var cursor = ByteCursor(bytes.rawSpan)

@@ -27,6 +27,7 @@ struct PackageFolder: Sendable {
     /// - Parameters:
     ///   - name: its name in the package.
     ///   - limit: bytes at most.
+    /// - Returns: its bytes.
     /// - Throws: `saved.missing`, `saved.format` if it is longer, `saved.disk`.
     func read(_ name: String, limit: Int) throws(SavedMediaError) -> [UInt8] {
         let file = try open(name)

@@ -33,6 +33,7 @@ package final class SavedPackage: Sendable {
     ///   - folder: its path.
     ///   - key: the package key; nil if it is not known.
     ///   - stored: the size and digest of a stored piece while the package is not complete; nil if the piece is not stored.
+    /// - Returns: the package.
     /// - Throws: `saved.missing` if it has no boot image, or a table is absent; `saved.sealed` without the key; `saved.damaged` if a
     ///   table was altered or is of another package; `saved.format`, `saved.disk`.
     package static func open(
@@ -68,7 +69,7 @@ package final class SavedPackage: Sendable {
     package var source: SavedSource { contents.index.source }
     /// Whether all pieces are saved.
     package var isComplete: Bool { contents.boot.isComplete }
-    /// What is sealed.
+    /// The seal mode.
     package var mode: SealMode { contents.boot.mode ?? .keys }
     /// The tables of the streams.
     package var tables: [SegmentTable] { contents.tables }

@@ -7,7 +7,7 @@ import CarrelThreads
 
 /// Writes a package. Calls block on the disk. A crash at any time leaves a package that can be opened and continued.
 package final class SavedPackageWriter: Sendable {
-    /// What `plan` decided.
+    /// The decisions of ``plan(source:documents:streams:mode:isProtected:)``.
     private struct Plan: Sendable {
         var source: SavedSource
         var boot: BootImage
@@ -41,6 +41,7 @@ package final class SavedPackageWriter: Sendable {
     ///   - folder: its path; the folder in which it is exists.
     ///   - id: the id of the package, a plain name.
     ///   - key: the package key, 32 bytes.
+    /// - Returns: the writer.
     /// - Throws: `saved.format` if the folder has a package, `saved.sealed`, `saved.disk-full`, `saved.disk`.
     package static func create(folder: String, id: String, key: Secret) throws(SavedMediaError) -> SavedPackageWriter {
         guard PlainName.isValid(id) else { throw SavedMediaError(.format, "the id of a package is a plain name") }
@@ -55,6 +56,7 @@ package final class SavedPackageWriter: Sendable {
     /// - Parameters:
     ///   - folder: its path.
     ///   - key: the package key.
+    /// - Returns: the writer, with the plan.
     /// - Throws: `saved.missing` if it was not planned; `saved.damaged`, `saved.sealed`, `saved.format`, `saved.disk`.
     package static func open(folder: String, key: Secret) throws(SavedMediaError) -> SavedPackageWriter {
         let place = PackageFolder(folder)
@@ -192,8 +194,8 @@ package final class SavedPackageWriter: Sendable {
             throw SavedMediaError(.format, "the source has more than \(SavedLimits.documents) documents")
         }
         let addresses = documents.lazy.flatMap { [$0.address, $0.finalAddress] }
-        let isLong = addresses.contains { $0.utf8.count > SavedLimits.addressBytes }
-        guard !isLong, !streams.contains(where: { $0.pieces.contains { $0.address.utf8.count > SavedLimits.addressBytes } }) else {
+        let isLong = { (address: String) in address.utf8.count > SavedLimits.addressBytes }
+        guard !addresses.contains(where: isLong), !streams.contains(where: { $0.pieces.contains { isLong($0.address) } }) else {
             throw SavedMediaError(.format, "an address of the source has more than \(SavedLimits.addressBytes) bytes")
         }
         guard documents.allSatisfy({ $0.bytes.count <= SavedLimits.documentBytes - 2 * SavedLimits.addressBytes }) else {
@@ -242,6 +244,7 @@ package final class SavedPackageWriter: Sendable {
     /// Creates the file of a piece under its temporary name; remains of another attempt are replaced.
     ///
     /// - Parameter name: a planned piece.
+    /// - Returns: the empty file.
     /// - Throws: `saved.format` if it is not planned; `saved.disk-full`, `saved.disk`.
     package func file(for name: SavedPieceName) throws(SavedMediaError) -> PieceFile {
         let (path, row) = try place(of: name)

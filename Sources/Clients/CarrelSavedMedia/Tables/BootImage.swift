@@ -26,7 +26,7 @@ package struct BootImage: Sendable, Equatable {
 
     /// The id of the package; nil in packages of other programs.
     package var id: String?
-    /// What is sealed; nil in packages of other programs.
+    /// The seal mode; nil in packages of other programs.
     package var mode: SealMode?
     package var streams: [Stream] = []
     /// The name of the folder with the documents.

@@ -44,7 +44,7 @@ struct DownloadAdd: Command {
         let chosen = try sources.map { try resolver.source($0, title: title ?? "") }
         let settings = try save.settings()
         let stop = StopSignals()
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, trace in
             var ids: [String] = []
             for source in chosen {
                 let (item, isNew) = try await downloads.add(source, settings)
@@ -55,12 +55,12 @@ struct DownloadAdd: Command {
                 for id in ids { report(try await downloads.item(id), console) }
                 return
             }
-            let transfer = DownloadTransfer(downloads, console, stop)
+            let transfer = DownloadTransfer(downloads, console, stop, trace)
             try await transfer.run(until: ids) { item in report(item, console) }
         }
     }
 
     private func report(_ item: DownloadItem, _ console: Console) {
-        if queue.json { console.print(item.json) } else { console.print(DownloadBoard.line(item)) }
+        if queue.json { console.printLine(item.json) } else { console.print(DownloadBoard.line(item)) }
     }
 }

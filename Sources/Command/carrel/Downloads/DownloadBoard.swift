@@ -2,6 +2,7 @@
 
 import CarrelCommandLine
 import CarrelDownloads
+import CarrelJSON
 
 /// The bars of downloads that are transferred, one for each, by whatever process.
 struct DownloadBoard: Sendable {
@@ -71,4 +72,9 @@ struct DownloadBoard: Sendable {
         if let until = item.until { parts.append("until \(until)") }
         return "\(parts.joined(separator: ", ")): \(item.title)"
     }
+}
+
+extension Console {
+    /// Prints an object on one line, so that scripts read several of them one by one.
+    func printLine(_ object: JSON) { print(String(decoding: object.write(), as: UTF8.self)) }
 }

@@ -95,13 +95,13 @@ struct DownloadRenew: Command {
     func validate() throws(UsageError) { try names.check() }
 
     func run(_ console: Console) async throws {
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, _ in
             let items = try await names.items(in: downloads) { $0.state == .completed || $0.state == .expired }
             var failure: (any Error)?
             for item in items {
                 do {
                     let renewed = try await downloads.renew(item.id)
-                    if queue.json { console.print(renewed.json) } else { console.print(DownloadBoard.line(renewed)) }
+                    if queue.json { console.printLine(renewed.json) } else { console.print(DownloadBoard.line(renewed)) }
                 } catch {
                     // the others are renewed all the same
                     guard items.count > 1 else { throw error }
@@ -195,19 +195,19 @@ struct DownloadSet: Command {
             if let evicts { all.evicts = evicts == .on }
             try await downloads.setQueueLimits(all)
             guard output.json else { return console.note("the limits of all downloads are set") }
-            console.print(
+            console.printLine(
                 [
                     "limitRate": all.transfers.bytesPerSecond.map { .integer($0) } ?? .null,
                     "connections": all.transfers.connections.map { .integer($0) } ?? .null, "items": .integer(all.items),
                     "quota": all.quota.map { .integer($0) } ?? .null, "evict": .bool(all.evicts),
-                ] as JSON
+                ]
             )
         }
     }
 }
 
 extension DownloadFolderOptions {
-    /// Changes items, and prints each as it is afterwards.
+    /// Changes items, and prints the state of each afterwards.
     fileprivate func change(
         _ names: DownloadNames,
         _ console: Console,
@@ -218,12 +218,12 @@ extension DownloadFolderOptions {
             for item in try await names.items(in: downloads, where: fits) {
                 try await body(downloads, item)
                 let changed = try await downloads.item(item.id)
-                if folder.json { console.print(changed.json) } else { console.print(DownloadBoard.line(changed)) }
+                if folder.json { console.printLine(changed.json) } else { console.print(DownloadBoard.line(changed)) }
             }
         }
     }
 
-    /// Removes items, and prints each as it was.
+    /// Removes items, and prints their ids.
     fileprivate func remove(
         _ names: DownloadNames,
         _ console: Console,
@@ -240,7 +240,7 @@ extension DownloadFolderOptions {
                 }
                 var object = item.json.object ?? JSONObject()
                 object["state"] = "removing"
-                console.print(.object(object) as JSON)
+                console.printLine(.object(object))
             }
         }
     }

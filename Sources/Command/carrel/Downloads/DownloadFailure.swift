@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelCommandLine
-import CarrelContentKeys
-import CarrelDownloads
+import CarrelBytes
+package import CarrelCommandLine
+package import CarrelContentKeys
+package import CarrelDownloads
 
 /// The exit statuses of failures that scripts tell apart, in addition to `sysexits.h`.
 extension ExitStatus {

@@ -20,7 +20,7 @@ struct DownloadList: Command {
         if let downloads = try options.open() {
             items = try await DownloadFolderOptions.use(downloads) { try await $0.items() }
         }
-        if output.json { return console.print(["downloads": .array(items.map(\.json))] as JSON) }
+        if output.json { return console.printLine(["downloads": .array(items.map(\.json))]) }
         guard !items.isEmpty else { return console.note("there are no downloads in \(try options.folder.path())") }
         var table = TextTable([
             "id", "state", .init("saved", isNumeric: true), .init("of", isNumeric: true), "until", .init("title", canShrink: true),
@@ -60,7 +60,7 @@ struct DownloadShow: Command {
                 object["added"] = .string(item.addedAt.description)
                 object["folder"] = .string(downloads.packageFolder(of: item.id))
                 object["package"] = listing?.json ?? .null
-                return console.print(.object(object) as JSON)
+                return console.printLine(.object(object))
             }
             var facts = [("id", item.id), ("title", item.title), ("state", DownloadBoard.words(item))]
             if let reason = item.reason { facts.append(("reason", reason)) }

@@ -41,7 +41,7 @@ struct DownloadQueueOptions: ParameterGroup, Sendable {
         let engine = QueueEngine(path: path, vault, console, trace)
         var options = Downloads.Options()
         options.conditions = DesktopConditions()
-        if let trace { options.trace = { trace.print($0) } }
+        options.trace = trace?.listener
         return (try Downloads(folder: path, options: options) { try await engine.open() }, engine)
     }
 
@@ -49,13 +49,14 @@ struct DownloadQueueOptions: ParameterGroup, Sendable {
     ///
     /// - Parameters:
     ///   - console: prompts for a passphrase, and shows the trace.
-    ///   - body: the operation.
+    ///   - body: the operation; gets the printer of the trace too.
     /// - Returns: its result.
     /// - Throws: the errors of `body`.
-    func use<Value>(_ console: Console, _ body: (Downloads) async throws -> Value) async throws -> Value {
-        let (downloads, engine) = try open(console, tracePrinter(console))
+    func use<Value>(_ console: Console, _ body: (Downloads, TracePrinter?) async throws -> Value) async throws -> Value {
+        let trace = tracePrinter(console)
+        let (downloads, engine) = try open(console, trace)
         do {
-            let value = try await DownloadFolderOptions.use(downloads, body)
+            let value = try await DownloadFolderOptions.use(downloads) { try await body($0, trace) }
             await engine.close()
             return value
         } catch {

@@ -21,11 +21,11 @@ struct DownloadRun: Command {
 
     func run(_ console: Console) async throws {
         let stop = StopSignals()
-        try await queue.use(console) { downloads in
+        try await queue.use(console) { downloads, trace in
             var ended: [JSON] = []
             let json = queue.json
-            defer { if json { console.print(["downloads": .array(ended)] as JSON) } }
-            try await DownloadTransfer(downloads, console, stop).run(until: nil) { item in
+            defer { if json { console.printLine(["downloads": .array(ended)]) } }
+            try await DownloadTransfer(downloads, console, stop, trace).run(until: nil) { item in
                 if json { ended.append(item.json) } else { console.print(DownloadBoard.line(item)) }
             }
         }

@@ -8,14 +8,16 @@ struct DownloadTransfer {
     private let downloads: Downloads
     private let console: Console
     private let stop: StopSignals
+    private let trace: TracePrinter?
 
     /// The longest time from a signal to the end of the process, in milliseconds.
     private static let endLimit: UInt32 = 5000
 
-    init(_ downloads: Downloads, _ console: Console, _ stop: StopSignals) {
+    init(_ downloads: Downloads, _ console: Console, _ stop: StopSignals, _ trace: TracePrinter?) {
         self.downloads = downloads
         self.console = console
         self.stop = stop
+        self.trace = trace
     }
 
     /// How a transfer ended.
@@ -34,10 +36,12 @@ struct DownloadTransfer {
     func run(until ids: [String]?, report: (DownloadItem) -> Void) async throws {
         let before = try await downloads.items()
         let board = DownloadBoard(console, downloads, ids.map(Set.init))
-        let drawing = Task { await board.run() }
+        // the lines of a trace would chase the bars
+        let events = trace.map { DownloadTrace(downloads, $0) }
+        let showing = Task { if let events { await events.run() } else { await board.run() } }
         let end = await transfer(ids)
-        drawing.cancel()
-        await drawing.value
+        showing.cancel()
+        await showing.value
         let items = try await downloads.items()
         // without ids, all that were not over before
         let ended = ids ?? before.filter { !$0.state.isFinal }.map(\.id)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelCommandLine
+import CarrelBytes
+package import CarrelCommandLine
 import CarrelJSON
-import CarrelSavedMedia
+package import CarrelSavedMedia
 import CarrelThreads
 
 /// The files of a package, as its tables name them.

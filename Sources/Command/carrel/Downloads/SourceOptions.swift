@@ -3,6 +3,7 @@
 import CarrelCommandLine
 import CarrelContentKeys
 import CarrelDownloads
+import CarrelHTTP
 import CarrelMediaSource
 import CarrelProxy
 import Glibc
@@ -121,7 +122,7 @@ struct SourceResolver: Sendable {
     }
 }
 
-/// A word that is no title of the list, no URL and no file.
+/// A word that names neither an entry of the list, nor a server, nor a file.
 private struct UnknownStream: ReportableError {
     let title: String
     let list: String

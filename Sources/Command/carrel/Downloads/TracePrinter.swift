@@ -17,6 +17,9 @@ struct TracePrinter: Sendable {
 
     init(_ console: Console) { self.console = console }
 
+    /// Takes events of any part of the SDK.
+    var listener: @Sendable (Trace) -> Void { { (trace: Trace) in print(trace) } }
+
     /// Prints an event of any part of the SDK.
     func print(_ trace: Trace) {
         write(at: trace.time, "\(trace.channel)", trace.message, trace.fields.map { ($0.name, "\($0)") })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelCommandLine
 import CarrelMediaSource
 import CarrelProxy

@@ -3,6 +3,8 @@
 import CarrelCommandLine
 import CarrelContentKeys
 import CarrelDownloads
+import CarrelHTTP
+import CarrelJSON
 import CarrelMedia
 import CarrelMediaSource
 import CarrelPlayerRights
@@ -83,9 +85,9 @@ struct PlayCommand: Command {
     private func play(_ item: DownloadItem, _ saved: SavedSources, _ trace: TracePrinter?, _ console: Console) async throws {
         let media = SavedMedia(try await saved.downloads().open(item.id))
         let engine = try await saved.engine.open()
-        let keys = SavedKeys(engine, item: item.id, trace: trace.map { trace in { trace.print($0) } })
+        let keys = SavedKeys(engine, item: item.id, trace: trace?.listener)
         do {
-            try await serve(isOffline: true, trace, console) { proxy, parameters in
+            try await serve(nil, trace, console) { proxy, parameters in
                 (try proxy.makeURL(media, parameters, keys: keys), media.type)
             }
             await keys.end()
@@ -134,19 +136,19 @@ struct PlayCommand: Command {
     ) async throws {
         let address = try MS3URL.seems(source.address) ? MS3URL(source.address).contentURL : source.address
         let type = MediaSourceType(named: address)
-        try await serve(isOffline: false, source, trace, console) { proxy, parameters in
+        try await serve(source, trace, console) { proxy, parameters in
             (try proxy.makeURL(source.address, type, parameters, keys: keys, rights: rights), type)
         }
     }
 
     // MARK: - Serving
 
+    /// - Parameter source: the source on its servers; nil for a saved one.
     private func serve(
-        isOffline: Bool,
-        _ source: DownloadSource? = nil,
+        _ source: DownloadSource?,
         _ trace: TracePrinter?,
         _ console: Console,
-        _ start: (PlaylistProxy, MediaSourceParameters) throws(ProxyError) -> (PlaylistProxy.Session, MediaSourceType)
+        _ start: (PlaylistProxy, MediaSourceParameters) throws -> (PlaylistProxy.Session, MediaSourceType)
     ) async throws {
         let stop = StopSignals()
         var options = ProxyOptions()
@@ -170,7 +172,7 @@ struct PlayCommand: Command {
         try proxy.start()
         let (session, type) = try start(proxy, parameters)
         var serving = SessionServing(plays: !printsURL, player: player)
-        let playback = PlaybackTrace(session, trace, isOffline: isOffline)
+        let playback = PlaybackTrace(session, trace, isOffline: source == nil)
         if trace == nil {
             let line = PlayerProgressLine(console, session)
             serving.companion = { await line.run() }
@@ -184,15 +186,18 @@ struct PlayCommand: Command {
             await proxy.stop()
             throw error
         }
-        playback.end(isWhole: if case .player(0) = end { failure.withLock { $0 == nil } } else { false })
+        let refusal = failure.withLock { $0 }
+        var isWhole = false
+        if case .player(0) = end { isWhole = refusal == nil }
+        playback.end(isWhole: isWhole)
         await proxy.stop()
         guard case .player(let status) = end else { return }
         // a player may end well although it was refused in the middle
-        if let error = failure.withLock({ $0 }) { throw SourceFailure(error) }
+        if let refusal { throw SourceFailure(refusal) }
         if status != 0 { throw PlayerFailure(status: status, program: player) }
     }
 
-    /// Prints the address, which is the first line; only with `--print-url`, because it has a token.
+    /// Prints the address, which is the first line: only with `--print-url`, because it has a token.
     private func report(
         _ session: PlaylistProxy.Session,
         _ type: MediaSourceType,
@@ -201,7 +206,7 @@ struct PlayCommand: Command {
     ) {
         guard printsURL else { return }
         guard output.json else { return console.print(session.url) }
-        console.print([
+        console.printLine([
             "url": .string(session.url), "page": .string(session.pageURL), "type": .string(type.name),
             "version": .string("\(PlaylistProxy.version)"), "source": summary?.json ?? .null,
         ])

@@ -3,7 +3,9 @@
 import CarrelBytes
 import CarrelCommandLine
 import CarrelContentKeys
+import CarrelCrypto
 import CarrelDownloads
+import CarrelMedia
 import CarrelMediaSource
 import CarrelPlayer
 import CarrelProxy
@@ -52,7 +54,7 @@ final class SavedSources: Sendable {
         guard opened != nil else { return nil }
         let items = try await downloads().items().filter { $0.state != .removing }
         if let item = items.first(where: { $0.id == word }) { return item }
-        let isAddress = word.contains("://") || unsafe access(word, F_OK) == 0
+        let isAddress = unsafe word.contains("://") || access(word, F_OK) == 0
         if !isAddress {
             // a title in the list is its source; another word is a title or the beginning of an id
             if let item = try? DownloadNames.find(word, in: items) { return item }
@@ -130,7 +132,7 @@ struct OnlineKeys {
             unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
         }
         options.source = source.address
-        let session = ContentKeySession(try await engine.open(), options, trace: trace.map { trace in { trace.print($0) } })
+        let session = ContentKeySession(try await engine.open(), options, trace: trace?.listener)
         (sources, self.session, self.engine) = ([session], session, engine)
     }
 

@@ -16,7 +16,7 @@ struct SessionServing {
     var plays = false
     /// The player's program; nil for the first known one that is installed.
     var player: String?
-    /// What runs while the session is served, until it is cancelled.
+    /// Runs while the session is served, until it is cancelled.
     var companion: @Sendable () async -> Void = {}
 
     private enum Event {

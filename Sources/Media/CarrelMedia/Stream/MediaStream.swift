@@ -166,7 +166,12 @@ public final class MediaStream: Sendable {
         do {
             let information = try await source.open()
             switch kind {
-            case .dcf(let number): return try await openDCF(source, information, number, keys, clock)
+            case .dcf(let number):
+                let (objects, end) = try await SourceScan.objects(of: source, length: information.length)
+                guard number >= 1, number <= objects.count else {
+                    throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
+                }
+                return try await open(objects[number - 1], of: source, keys: keys, clock: clock, end: end)
             case .aes128CBC(let format): return try await openRaw(source, information, .cbc, format, keys, clock)
             case .aes128CTR(let format): return try await openRaw(source, information, .counter, format, keys, clock)
             }
@@ -174,20 +179,6 @@ public final class MediaStream: Sendable {
             await source.close()
             throw error
         }
-    }
-
-    private static func openDCF(
-        _ source: some MediaSource,
-        _ information: MediaSourceInformation,
-        _ number: Int,
-        _ keys: some ContentKeySource,
-        _ clock: any WallClock
-    ) async throws -> MediaStream {
-        let (objects, end) = try await SourceScan.objects(of: source, length: information.length)
-        guard number >= 1, number <= objects.count else {
-            throw MediaError(.unsupported, "the file has \(objects.count) objects, and no object \(number)")
-        }
-        return try await open(objects[number - 1], of: source, keys: keys, clock: clock, end: end)
     }
 
     /// Reads the headers of a DCF.
@@ -221,7 +212,7 @@ public final class MediaStream: Sendable {
         var (grant, checked): (ContentKeyGrant?, CheckedPayload?)
         if object.payload.cipher != .none {
             let asked = try await ContentKeyGrant.content(of: object, from: keys)
-            try check(asked, clock)
+            try asked.end.check(at: clock.now)
             // only tags protect the content type in the headers from change
             try checkPictures(asked, object.tags == nil ? nil : object.contentType)
             grant = asked
@@ -257,7 +248,7 @@ public final class MediaStream: Sendable {
         case .unknown: throw MediaError(.missingKey, "no key is given for the stream")
         }
         guard grant.key.count == 16 else { throw MediaError(.wrongKey, "a key of AES-128 has 16 bytes") }
-        try check(grant, clock)
+        try grant.end.check(at: clock.now)
         // the type in the file's headers counts only if tags protect them
         try checkPictures(grant, format.contentType)
         var start: Int64 = 0
@@ -309,10 +300,6 @@ public final class MediaStream: Sendable {
         try grant.checkPictures(nil, "the stream")
     }
 
-    private static func check(_ grant: ContentKeyGrant, _ clock: any WallClock) throws(MediaError) {
-        try grant.end.check(at: clock.now)
-    }
-
     /// The position of the next read, from 0 to ``size``.
     public func tell() -> Int64 { state.withLock { $0.position } }
 
@@ -352,12 +339,11 @@ public final class MediaStream: Sendable {
     public func read(_ range: Range<Int64>) async throws -> [UInt8] {
         let (isClosed, grant) = state.withLock { ($0.isClosed, $0.grant) }
         guard !isClosed else { throw MediaError(.closed, "the stream is closed") }
-        if let grant { try Self.check(grant, clock) }
+        try grant?.end.check(at: clock.now)
         let whole = payload.clamped(range)
         let wanted = whole.lowerBound..<whole.lowerBound + min(whole.upperBound - whole.lowerBound, Int64(Self.readLimit))
         guard !wanted.isEmpty else { return [] }
-        guard wanted.count <= Self.shortLength else { return try await readLong(wanted, grant) }
-        return try await read(wanted, grant)
+        return try await wanted.count <= Self.shortLength ? read(wanted, grant) : readLong(wanted, grant)
     }
 
     /// Bytes that are decrypted on the caller's executor, at most.
@@ -378,7 +364,7 @@ public final class MediaStream: Sendable {
             bytes = try await source.read(payload.range(holding: wanted))
         }
         // the license may have ended while the bytes came
-        if let grant { try Self.check(grant, clock) }
+        try grant?.end.check(at: clock.now)
         return checked == nil ? try payload.decrypt(bytes, holding: wanted, key: key) : bytes
     }
 

@@ -3,6 +3,7 @@
 import CarrelHLS
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPresentation
 import CarrelSavedMedia
 import CarrelThreads
 import CarrelTimedText
@@ -127,7 +128,6 @@ struct HLSPlanner {
         guard list.isEnded else {
             throw ProxyError(.live, "\(name) is live: it has no end, and only sources that have ended can be saved")
         }
-        let held = HeldPlaylist(list, url: base, at: origin.clock.now)
         var stream = SavedStream(
             kind: rendition.kind,
             bandwidth: rendition.bandwidth,
@@ -146,8 +146,8 @@ struct HLSPlanner {
                 isEncrypted = true
                 builder.add(.hls(key.method.rawValue))
             }
-            if let place = InitializationPlace(segment, held) {
-                let section = InitializationSection(place, origin)
+            if let initialization = segment.initialization {
+                let section = InitializationSection(initialization, base, origin)
                 if heads[section] == nil { heads[section] = try await section.keys(origin) }
                 let keys = heads[section] ?? []
                 if !keys.isEmpty { isEncrypted = true }
@@ -160,11 +160,7 @@ struct HLSPlanner {
                 }
                 isEncrypted = isEncrypted || isScrambled == true
             }
-            guard let range = try range(segment, name) else {
-                stream.pieces.append(piece(segment, base, nil, start, isEncrypted))
-                continue
-            }
-            stream.pieces.append(piece(segment, base, range, start, isEncrypted))
+            stream.pieces.append(piece(segment, base, try range(segment, name), start, isEncrypted))
         }
         if rendition.kind == .video { builder.update { [start] in $0.duration = start } }
         try builder.add(stream)
@@ -238,10 +234,10 @@ private struct InitializationSection: Hashable {
 
     private static let limit = 1 << 20
 
-    init(_ place: InitializationPlace, _ origin: MediaOrigin) {
-        url = origin.resolve(place.initialization.uri, against: place.base)
-        range = place.initialization.byteRange?.range
-        let key = EncryptionKey.effective(of: place.initialization.keys)
+    init(_ initialization: MediaSegment.Initialization, _ base: String, _ origin: MediaOrigin) {
+        url = origin.resolve(initialization.uri, against: base)
+        range = initialization.byteRange?.range
+        let key = EncryptionKey.effective(of: initialization.keys)
         isEncrypted = key.map { ![.sampleAES, .sampleAESCTR].contains($0.method) } ?? false
     }
 

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelDASH
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPresentation
 import CarrelSavedMedia
 import CarrelThreads
 import CarrelTimedText
@@ -82,9 +83,9 @@ struct DASHPlanner {
 
     private func select(_ manifest: Manifest, _ builder: inout PlanBuilder) throws(ProxyError) -> [Selected] {
         guard let period = manifest.mpd.periods.first else { throw ProxyError(.manifest, "the MPD has no period") }
-        var sets: [OfferedTrack.Kind: [Int]] = [:]
+        var sets: [String: [Int]] = [:]
         for (place, set) in period.adaptationSets.enumerated() where TrickMode.main(of: set) == nil {
-            guard !set.representations.isEmpty, let kind = set.kind.flatMap({ OfferedTrack.Kind(rawValue: $0) }) else { continue }
+            guard !set.representations.isEmpty, let kind = set.kind else { continue }
             sets[kind, default: []].append(place)
         }
         var selected: [Selected] = []
@@ -92,7 +93,7 @@ struct DASHPlanner {
             let representations = period.adaptationSets[set].representations
             // of audio and texts next to video, the best is as good as any
             let bandwidths = representations.map { Int(min($0.bandwidth, 1 << 48)) }
-            let isVariant = kind == .video || kind == .audio && sets[.video] == nil
+            let isVariant = kind == .video || kind == .audio && sets["video"] == nil
             let best = bandwidths.indices.max { bandwidths[$0] < bandwidths[$1] }
             guard let place = isVariant ? selection.variant(bandwidths) : best else { return }
             let track = Manifest.Track(representation: representations[place], set: period.adaptationSets[set])
@@ -100,9 +101,9 @@ struct DASHPlanner {
                 Selected(kind: kind, position: SavedTrack(adaptationSet: set, representation: place), track: track)
             )
         }
-        let videos = sets[.video] ?? []
+        let videos = sets["video"] ?? []
         if let set = videos.first(where: { period.adaptationSets[$0].isMain }) ?? videos.first { add(set, .video) }
-        let (audio, texts) = (sets[.audio] ?? [], sets[.text] ?? [])
+        let (audio, texts) = (sets["audio"] ?? [], sets["text"] ?? [])
         let audioChoices = audio.map { Self.choice(period.adaptationSets[$0]) }
         let textChoices = texts.map { Self.choice(period.adaptationSets[$0]) }
         for place in try selection.audio.choose(of: audioChoices, "audio", isNeeded: true) { add(audio[place], .audio) }

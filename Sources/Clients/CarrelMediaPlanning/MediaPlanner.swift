@@ -2,6 +2,7 @@
 
 import CarrelMedia
 package import CarrelMediaSource
+import CarrelPresentation
 import CarrelSavedMedia
 import CarrelThreads
 

@@ -4,6 +4,7 @@ import CarrelFileSegments
 import CarrelMP4
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPresentation
 import CarrelSavedMedia
 import CarrelThreads
 

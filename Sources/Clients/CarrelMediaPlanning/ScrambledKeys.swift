@@ -3,6 +3,7 @@
 import CarrelBytes
 import CarrelMedia
 import CarrelMediaSource
+import CarrelPresentation
 import CarrelTS
 
 /// The keys that the beginning of a scrambled transport stream names (DVB-CISSA, key messages).
