@@ -91,7 +91,7 @@ public actor SavedKeys: CountedKeySource {
             let rows = try await rows()
             for name in names {
                 guard let text = name.savedText, let row = rows[text] else { continue }
-                guard let key = row.key else { return await licenses.key(anyOf: names) }
+                guard let key = row.key else { return try await licensedKey(names, name, row) }
                 return (try await grant(row, key), name)
             }
         } catch {
@@ -99,6 +99,19 @@ public actor SavedKeys: CountedKeySource {
         }
         // the media may name a key of a license otherwise than its playlist
         return await licenses.key(anyOf: names)
+    }
+
+    /// The key of a license; by the license's content if the media name the key by their track alone.
+    private func licensedKey(
+        _ names: [ContentKeyName],
+        _ name: ContentKeyName,
+        _ row: SavedKeyRow
+    ) async throws(PlayerError) -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        let found = await licenses.key(anyOf: names)
+        guard case .unknown = found.answer, let license = row.license,
+            let content = try await engine.licenses().contentIDs(of: license).first
+        else { return found }
+        return (await licenses.key(.content(content)), name)
     }
 
     private func rows() async throws(PlayerError) -> [String: SavedKeyRow] {
