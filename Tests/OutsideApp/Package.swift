@@ -27,6 +27,7 @@ let package = Package(
         app("ReadLicensed", "CarrelLicenseKeys"), app("RightsApp", "CarrelPlayerRights"),
         app("ReaderApp", "CarrelReader"), app("PublicationApp", "CarrelPublication"), app("FoundationApp", "CarrelFoundation"),
         app("PlayerApp", "CarrelPlayer"), app("MediaApp", "CarrelMedia"),
+        app("SavedKeysApp", "CarrelContentKeys"),
         app("LicensedBookApp", "CarrelLicensedPublications"),
         app("ProxyApp", "CarrelProxy"), app("WebReaderApp", "CarrelWebReader"),
         app("VaultApp", "CarrelVault", "CarrelVaultPKCS11", "CarrelVaultTPM", "CarrelVaultSecretService"),

@@ -188,6 +188,7 @@ struct OutsideAppTests {
         ("PublicationApp", "Outside true 0\n86\nWhale\ntrue 1 1970-01-01T00:00:00.000Z\ntrue -1\n"),
         ("PlayerApp", "player.not-personalized -4001\ncompound-url false\n"),
         ("ProxyApp", "true\n"),
+        ("SavedKeysApp", "keys.unplayable 9eb4050de44b4802932e27d75083e266\n0\n"),
         ("RightsApp", "no license\nproxy.refused-key\n"),
         ("ReaderApp", "reader.unavailable upstream.unreachable\ntext/html false\n"),
         ("WebReaderApp", "200\n"),

@@ -99,6 +99,10 @@ struct `Saved keys` {
         #expect(try await session.renewIfDue(item: "film") == false)
         film.world.wait(.seconds(30))
         #expect(try await engine.savedKeyState(of: "film").obstacle == .expired)
+        let expired = await #expect(throws: ContentKeyError.self) {
+            try await film.session(engine).persist(FilmWorld.identifiers, item: "film")
+        }
+        #expect(expired?.code == .expired)
         // the message may be used again: the license that is over is replaced
         try await film.session(engine, token: token).renew(item: "film")
         let state = try await engine.savedKeyState(of: "film")

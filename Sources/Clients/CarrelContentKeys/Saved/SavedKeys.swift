@@ -91,7 +91,7 @@ public actor SavedKeys: CountedKeySource {
             let rows = try await rows()
             for name in names {
                 guard let text = name.savedText, let row = rows[text] else { continue }
-                guard let key = row.key else { return await licenses.key(anyOf: names) }
+                guard let key = row.key else { return try await licensedKey(names, name, row) }
                 return (try await grant(row, key), name)
             }
         } catch {
@@ -99,6 +99,19 @@ public actor SavedKeys: CountedKeySource {
         }
         // the media may name a key of a license otherwise than its playlist
         return await licenses.key(anyOf: names)
+    }
+
+    /// The key of a license; by the license's content if the media name the key by their track alone.
+    private func licensedKey(
+        _ names: [ContentKeyName],
+        _ name: ContentKeyName,
+        _ row: SavedKeyRow
+    ) async throws(PlayerError) -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
+        let found = await licenses.key(anyOf: names)
+        guard case .unknown = found.answer, let license = row.license,
+            let content = try await engine.licenses().contentIDs(of: license).first
+        else { return found }
+        return (await licenses.key(.content(content)), name)
     }
 
     private func rows() async throws(PlayerError) -> [String: SavedKeyRow] {
@@ -122,17 +135,18 @@ public actor SavedKeys: CountedKeySource {
     /// A key without a license, while its end has not come.
     private func grant(_ row: SavedKeyRow, _ key: Secret) async throws(PlayerError) -> ContentKeyAnswer {
         guard row.until != nil else { return .granted(ContentKeyGrant(key: key)) }
-        if let obstacle = SavedKeyState.obstacle(of: row, at: try await engine.judgingTime()) { return .refused(obstacle.words) }
+        let time = try await engine.judgingTime()
+        if let obstacle = SavedKeyState.obstacle(of: row, at: time) { return .refused(obstacle.words) }
         let end = ends[row.name] ?? ContentKeyEnd()
-        ends[row.name] = end
-        await follow()
+        await set(end, row, time)
         guard !isEnded else { return .refused(Self.endReason) }
-        follow(for: end)
+        ends[row.name] = end
+        watchEnds()
         return .granted(ContentKeyGrant(key: key, end: end))
     }
 
     /// Begins to follow the ends of the keys.
-    private func follow(for end: ContentKeyEnd) {
+    private func watchEnds() {
         guard watch == nil, !isEnded else { return }
         watch = Task { [weak self] in
             while !Task.isCancelled {
@@ -155,14 +169,19 @@ public actor SavedKeys: CountedKeySource {
                 end.end("the order was revoked")
                 continue
             }
-            if let obstacle = SavedKeyState.obstacle(of: row, at: time) {
-                end.end(obstacle.words)
-            } else if let until = row.until {
-                end.move(to: await engine.deviceTime(of: until))
-            } else {
-                end.move(to: nil)
-            }
+            await set(end, row, time)
         }
+    }
+
+    private func set(_ end: ContentKeyEnd, _ row: SavedKeyRow, _ time: TrustedClock.Reading) async {
+        if let obstacle = SavedKeyState.obstacle(of: row, at: time) {
+            end.end(obstacle.words)
+        } else if let until = row.until {
+            end.move(to: await engine.deviceTime(of: until))
+        } else {
+            end.move(to: nil)
+        }
+        if isEnded { end.end(Self.endReason) }
     }
 
     /// Ends the use: its keys may not be used any more.

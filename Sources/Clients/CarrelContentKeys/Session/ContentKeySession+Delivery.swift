@@ -307,13 +307,7 @@ extension ContentKeySession {
                 throw ContentKeyError(error, key: request.identifier.description)
             }
         }
-        guard request.kind == .renewing || token != nil else {
-            throw ContentKeyError(
-                .unknownKey,
-                "there is no license for this key, and no token to get one",
-                key: request.identifier.description
-            )
-        }
+        if request.kind != .renewing, token == nil { throw try await missingToken(request) }
         let certificate = try await serviceCertificate()
         log.write("preparing key request data", request.identifier, [.init("keys", .number(keyIDs.count))])
         _ = try await makeRequestData(request, by: .license, certificate, "", keyIDs, KeyRequest.versions)
@@ -334,6 +328,17 @@ extension ContentKeySession {
             guard error.code == .ended, error.serverCode == nil, request.attempt == 0 else { throw failure }
             throw ContentKeyError(Self.endedInResponse, error.message, key: request.identifier.description)
         }
+    }
+}
+
+extension ContentKeySession {
+    /// Why a key has no license, if the session has no token either.
+    private func missingToken(_ request: ContentKeyRequest) async throws(ContentKeyError) -> ContentKeyError {
+        let key = request.identifier.description
+        if try await hasLicense(request.identifier) {
+            return ContentKeyError(.expired, "the license of the key has ended, and there is no token for another one", key: key)
+        }
+        return ContentKeyError(.unknownKey, "there is no license for this key, and no token to get one", key: key)
     }
 }
 

@@ -20,7 +20,12 @@ extension ContentKeySession {
         do throws(PlayerError) {
             let bytes = try await engine.serviceCertificate(at: options.certificateURL)
             certificate = bytes
-            log.write("service certificate received", nil, [.init("bytes", .number(bytes.count))])
+            let until = (try? Certificate(der: bytes))?.validity?.upperBound
+            log.write(
+                "service certificate received",
+                nil,
+                [.init("bytes", .number(bytes.count))] + (until.map { [.init("until", .name("\($0)"))] } ?? [])
+            )
             return bytes
         } catch {
             let code = error.code == .rejected ? ContentKeyError.Code.certificate : nil
