@@ -409,7 +409,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelMediaPlanning",
         bytes: true,
-        carrel("Bytes DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
+        carrel("Bytes Crypto DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
@@ -794,6 +794,7 @@ if Context.environment["CARREL_BENCH"] != nil {
             carrel("Bytes HTTP HTTPClient LicenseKeys MP4 Media MediaSource Player Proxy Threads Vault") + allocator,
             exclude: ["run"]
         ),
+        benchmark("OfflineBench", carrel("Bytes Downloads Player Reader Threads Vault") + allocator, exclude: ["run"]),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

@@ -75,7 +75,7 @@ struct DASHPlanner {
             try builder.add(stream)
         }
         guard !builder.plan.streams.isEmpty else { throw ProxyError(.manifest, "the MPD has no segment") }
-        builder.estimate()
+        builder.finish()
         return builder.plan
     }
 
@@ -151,10 +151,11 @@ struct DASHPlanner {
         let isText = stream.properties.mimeType?.lowercased() == "text/vtt"
         let head = isText ? [] : try await initializations.initialization(of: stream)
         let isEncrypted = try addKeys(of: stream, head, &builder)
+        builder.note(head)
         if let index {
             let places = SegmentPlaces(index, of: stream).places
             let rest = remainder(of: stream, head, upTo: places.first?.range?.lowerBound)
-            return rest + places.map { piece($0, isEncrypted) }
+            return try rest + places.map { place throws(ProxyError) in try piece(place, isEncrypted) }
         }
         guard let count = segments.count else {
             throw ProxyError(.manifest, "representation '\(stream.id)': its segments have no end")
@@ -162,7 +163,8 @@ struct DASHPlanner {
         guard count <= SegmentPlaces.limit else {
             throw ProxyError(.manifest, "representation '\(stream.id)' has more than \(SegmentPlaces.limit) segments")
         }
-        return try await threads.compute {
+        return try await threads.compute { [addressRoom = builder.addressRoom] in
+            var room = addressRoom
             var pieces: [SavedPiece] = []
             pieces.reserveCapacity(count)
             for number in 0..<count {
@@ -172,14 +174,19 @@ struct DASHPlanner {
                 if number == count - 1, place.duration <= .zero, let duration = stream.period.duration {
                     place.duration = stream.period.start + duration - place.start
                 }
-                pieces.append(piece(place, isEncrypted))
+                room -= place.url.utf8.count
+                guard room >= 0 else { throw PlanBuilder.longAddresses }
+                pieces.append(try piece(place, isEncrypted))
             }
             return pieces
         }
     }
 
-    private func piece(_ place: SegmentPlaces.Place, _ isEncrypted: Bool) -> SavedPiece {
-        SavedPiece(
+    private func piece(_ place: SegmentPlaces.Place, _ isEncrypted: Bool) throws(ProxyError) -> SavedPiece {
+        guard place.range.map({ !$0.isEmpty && $0.upperBound <= SavedLimits.rangeEnd }) ?? true else {
+            throw ProxyError(.manifest, "a byte range of the MPD is empty or out of bounds")
+        }
+        return SavedPiece(
             address: place.url,
             range: place.range,
             duration: place.duration,

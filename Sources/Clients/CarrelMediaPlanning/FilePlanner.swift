@@ -18,6 +18,8 @@ struct FilePlanner {
 
     /// Bytes of one piece.
     private static let pieceLength: Int64 = 4 << 20
+    /// Bytes at the beginning that belong to the fingerprint.
+    private static let headLength = 64 << 10
 
     init(_ origin: MediaOrigin, _ threads: SessionThreads, _ parameters: MediaSourceParameters, _ head: [UInt8]) {
         self.origin = origin
@@ -30,6 +32,9 @@ struct FilePlanner {
         var builder = PlanBuilder(SavedSource(address: origin.address, form: .file))
         let name = MediaOrigin.shown(origin.address)
         let reader = try await origin.reader()
+        guard 1...SavedLimits.rangeEnd ~= reader.length else {
+            throw ProxyError(.manifest, "\(name) has \(reader.length) bytes, which cannot be saved")
+        }
         let (file, ownDuration) = try await threads.run {
             do { return (try MediaFile(reader), Self.duration(reader)) } catch { throw ProxyError(error, in: name) }
         }
@@ -47,10 +52,12 @@ struct FilePlanner {
             _ = try await origin.load(resolved, limit: ScrambledIndex.lengthLimit)
             builder.update { $0.source.indexAddress = resolved }
         }
+        builder.note("file \(reader.length)")
+        builder.note(Array(head.prefix(Self.headLength)))
         let duration = parameters.durationSeconds.map { Duration.seconds($0) } ?? ownDuration
         let isEncrypted = builder.plan.isProtected
         let count = (reader.length + Self.pieceLength - 1) / Self.pieceLength
-        guard count > 0, count <= SavedLimits.pieces else {
+        guard count <= SavedLimits.pieces else {
             throw ProxyError(.manifest, "\(name) has \(reader.length) bytes, which cannot be saved")
         }
         let share = (duration ?? .zero) / max(1, Double(reader.length))
@@ -70,7 +77,7 @@ struct FilePlanner {
             plan.duration = duration
             plan.choices.variants = [MediaChoices.Variant(bandwidth: bandwidth)]
         }
-        builder.estimate()
+        builder.finish()
         return builder.plan
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
 import CarrelHLS
 import CarrelMedia
 import CarrelMediaSource
@@ -49,7 +50,7 @@ struct HLSPlanner {
             }
         }
         guard !builder.plan.streams.isEmpty else { throw ProxyError(.manifest, "the playlist has no segment") }
-        builder.estimate()
+        builder.finish()
         return builder.plan
     }
 
@@ -137,6 +138,9 @@ struct HLSPlanner {
         var heads: [InitializationSection: [[ContentKeyName]]] = [:]
         var start = Duration.zero
         var isScrambled: Bool?
+        var room = builder.addressRoom
+        var facts = "playlist \(list.mediaSequence)"
+        var lastKey: EncryptionKey?
         for segment in list.segments {
             defer { start += segment.duration }
             guard !segment.isGap else { continue }
@@ -148,7 +152,11 @@ struct HLSPlanner {
             }
             if let initialization = segment.initialization {
                 let section = InitializationSection(initialization, base, origin)
-                if heads[section] == nil { heads[section] = try await section.keys(origin) }
+                if heads[section] == nil {
+                    let bytes = try await section.load(origin)
+                    heads[section] = section.isEncrypted ? [] : bytes.initializationKeys
+                    builder.note(bytes)
+                }
                 let keys = heads[section] ?? []
                 if !keys.isEmpty { isEncrypted = true }
                 try addKeys(key, keys, base, to: &builder)
@@ -160,15 +168,26 @@ struct HLSPlanner {
                 }
                 isEncrypted = isEncrypted || isScrambled == true
             }
-            stream.pieces.append(piece(segment, base, try range(segment, name), start, isEncrypted))
+            let piece = piece(segment, base, try range(segment, name), start, isEncrypted)
+            room -= piece.address.utf8.count
+            guard room >= 0 else { throw PlanBuilder.longAddresses }
+            stream.pieces.append(piece)
+            // an address may have a ticket that differs from request to request
+            if key != lastKey || segment.discontinuity {
+                let vector = key?.initializationVector.map { Hex.encode($0) } ?? ""
+                facts += "\n\(stream.pieces.count) \(segment.discontinuity) \(key?.method.rawValue ?? "") \(vector)"
+                facts += " \(key?.keyFormat ?? "") \(key?.contentID ?? "")"
+                lastKey = key
+            }
         }
+        builder.note(facts)
         if rendition.kind == .video { builder.update { [start] in $0.duration = start } }
         try builder.add(stream)
     }
 
     private func range(_ segment: MediaSegment, _ name: String) throws(ProxyError) -> Range<Int64>? {
         guard let written = segment.byteRange else { return nil }
-        guard let range = written.range, !range.isEmpty else {
+        guard let range = written.range, !range.isEmpty, range.upperBound <= SavedLimits.rangeEnd else {
             throw ProxyError(.manifest, "\(name): a byte range is empty or out of bounds")
         }
         return range
@@ -230,7 +249,7 @@ private struct InitializationSection: Hashable {
     private let url: String
     private let range: Range<Int64>?
     /// Whether it is encrypted as a whole, so that its tracks are not known yet.
-    private let isEncrypted: Bool
+    let isEncrypted: Bool
 
     private static let limit = 1 << 20
 
@@ -241,9 +260,8 @@ private struct InitializationSection: Hashable {
         isEncrypted = key.map { ![.sampleAES, .sampleAESCTR].contains($0.method) } ?? false
     }
 
-    /// Loads the section, which records it, and returns the keys of its tracks.
-    func keys(_ origin: MediaOrigin) async throws -> [[ContentKeyName]] {
-        let bytes = try await SegmentOpening(origin: origin).resource(url, range: range, limit: Self.limit).bytes
-        return isEncrypted ? [] : bytes.initializationKeys
+    /// Loads the section, which records it.
+    func load(_ origin: MediaOrigin) async throws -> [UInt8] {
+        try await SegmentOpening(origin: origin).resource(url, range: range, limit: Self.limit).bytes
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CarrelBytes
+import CarrelCrypto
 import CarrelMedia
 import CarrelMediaSource
 import CarrelSavedMedia
@@ -9,6 +11,9 @@ struct PlanBuilder: Sendable {
     private(set) var plan: MediaPlan
     private var keys: [ContentKeyName: Int] = [:]
     private var pieceCount = 0
+    private var addressBytes = 0
+    /// The digest of the structure so far.
+    private var structure: [UInt8] = []
 
     /// Keys of a source.
     private static let keyLimit = 65_536
@@ -19,6 +24,20 @@ struct PlanBuilder: Sendable {
 
     /// Sets the source's facts.
     mutating func update(_ body: (inout MediaPlan) -> Void) { body(&plan) }
+
+    /// Bytes that the addresses of more pieces may have.
+    var addressRoom: Int { SavedLimits.totalAddressBytes - addressBytes }
+
+    static let longAddresses = ProxyError(
+        .manifest,
+        "the addresses of the segments have more than \(SavedLimits.totalAddressBytes) bytes, which is more than can be saved"
+    )
+
+    /// Adds facts to the fingerprint of the source.
+    mutating func note(_ facts: [UInt8]) { structure = SHA256.hash((structure + facts).rawSpan) }
+
+    /// Adds facts to the fingerprint of the source.
+    mutating func note(_ facts: String) { note(Array(facts.utf8)) }
 
     /// Adds a stream, unless it has no pieces.
     ///
@@ -32,7 +51,15 @@ struct PlanBuilder: Sendable {
         guard plan.streams.count < SavedLimits.streams else {
             throw ProxyError(.manifest, "more than \(SavedLimits.streams) tracks are selected, which is more than can be saved")
         }
+        addressBytes += stream.pieces.reduce(0) { $0 + $1.address.utf8.count }
+        guard addressRoom >= 0 else { throw Self.longAddresses }
         plan.streams.append(stream)
+        var facts = "stream \(stream.kind.rawValue) \(stream.pieces.count)"
+        for piece in stream.pieces {
+            let range = piece.range.map { "\($0.lowerBound)-\($0.upperBound)" } ?? ""
+            facts += "\n\(piece.duration / .microseconds(1)) \(range) \(piece.isEncrypted)"
+        }
+        note(facts)
     }
 
     /// Adds a key. A key that is known by one of its names gets the others.
@@ -63,18 +90,27 @@ struct PlanBuilder: Sendable {
         if !plan.protections.contains(protection) { plan.protections.append(protection) }
     }
 
-    /// Estimates the bytes of all pieces: by their ranges, otherwise by their durations and the bit rates.
-    mutating func estimate() {
-        var bytes: Int64 = 0
+    /// Completes the plan: estimates the bytes of all pieces by their ranges, otherwise by their durations and the bit rates.
+    ///
+    /// The bit rate of an HLS variant includes its renditions (RFC 8216 §4.3.4.2), whose own is not known.
+    mutating func finish() {
+        var bytes = 0.0
+        var isKnown = false
         for stream in plan.streams {
             var rest = Duration.zero
             for piece in stream.pieces {
-                if let range = piece.range { bytes += Int64(range.count) } else { rest += piece.duration }
+                if let range = piece.range {
+                    bytes += Double(range.count)
+                    isKnown = true
+                } else {
+                    rest += piece.duration
+                }
             }
-            guard rest > .zero else { continue }
-            guard stream.bandwidth > 0 else { return plan.expectedBytes = nil }
-            bytes += Int64(min(Double(stream.bandwidth) / 8 * (rest / .seconds(1)), 1e15))
+            guard rest > .zero, stream.bandwidth > 0 else { continue }
+            bytes += Double(stream.bandwidth) / 8 * (rest / .seconds(1))
+            isKnown = true
         }
-        plan.expectedBytes = bytes
+        plan.expectedBytes = isKnown ? Int64(min(bytes, 1e15)) : nil
+        plan.source.fingerprint = Hex.encode(structure)
     }
 }

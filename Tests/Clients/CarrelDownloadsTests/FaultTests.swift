@@ -2,6 +2,7 @@
 
 import CarrelDownloads
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -190,6 +191,49 @@ struct `A download with faults` {
         try await queue.run(until: item.id)
         #expect(try await queue.item(item.id).state == .completed)
         #expect(world.isWhole(item.id, count: 8))
+        await queue.close()
+    }
+
+    @Test func `refuses a resource that changes between two of its ranges, also after a pause`() async throws {
+        let world = DownloadWorld()
+        let version = Locked("one")
+        world.server.fail { call in
+            if call.path == "video.m3u8" {
+                let head = ["#EXTM3U", "#EXT-X-VERSION:4", "#EXT-X-TARGETDURATION:4", "#EXT-X-KEY:METHOD=AES-128,URI=\"key\""]
+                let lines = (0..<8).map { "#EXTINF:4,\n#EXT-X-BYTERANGE:1600@\($0 * 1600)\nfilm.ts" }
+                return call.connection.respond(body: Array((head + lines + ["#EXT-X-ENDLIST", ""]).joined(separator: "\n").utf8))
+            }
+            guard call.path == "film.ts", let range = call.request["Range"]?.dropFirst(6).split(separator: "-"),
+                let first = range.first.flatMap({ Int($0) })
+            else { return false }
+            let tag = version.withLock { $0 }
+            if first == 8000, tag == "one" { return call.connection.respond(503) }
+            return call.connection.respond(
+                206,
+                ["ETag: \"\(tag)\"", "Content-Range: bytes \(first)-\(first + 1599)/12800"],
+                body: [UInt8](repeating: 1, count: 1600)
+            )
+        }
+        let queue = try world.queue { $0.pace.attempts = 2 }
+        let item = try await queue.save(world.server.url)
+        #expect(item.reason == "download.unavailable", "\(item.message ?? "")")
+        version.withLock { $0 = "two" }
+        try await queue.resume(item.id)
+        try await queue.run(until: item.id)
+        #expect(try await queue.item(item.id).reason == "download.changed")
+        await queue.close()
+    }
+
+    @Test func `ends at the quota of an item, whatever its playlist promised`() async throws {
+        let world = DownloadWorld(count: 8, size: 20_000)
+        world.server.setBandwidth(1000)
+        let queue = try world.queue()
+        var limits = try await queue.queueLimits()
+        limits.itemQuota = 50_000
+        try await queue.setQueueLimits(limits)
+        let item = try await queue.save(world.server.url)
+        #expect(item.state == .failed && item.reason == "download.quota")
+        #expect(item.done <= 50_000)
         await queue.close()
     }
 

@@ -158,6 +158,54 @@ struct `The plan of a download` {
         #expect(await Self.error(empty, .hls)?.code == .manifest)
     }
 
+    @Test func `of ranges and lengths that no file has is refused`() async throws {
+        let range = "#EXT-X-BYTERANGE:4611686018427387903@0"
+        let lines = ["#EXTM3U", "#EXT-X-VERSION:4", "#EXT-X-TARGETDURATION:6"]
+        let segment = ["#EXTINF:6,", range, "film.ts"]
+        let huge = write("huge.m3u8", lines + segment + segment + segment + ["#EXT-X-ENDLIST"])
+        #expect(await Self.error(huge, .hls)?.code == .manifest)
+        let server = try OriginServer(directory.path) { request in
+            guard request.path.segments.last == "huge.mp4" else { return nil }
+            let fields: HTTPFields = ["Content-Range": "bytes 0-0/9223372036854775807"]
+            return HTTPResponse(.partialContent, headers: fields, body: .bytes([0]))
+        }
+        let error = await Self.error("\(server.origin)/huge.mp4", .singleFile)
+        #expect(error != nil, "the server says that it has 2^63 bytes")
+        await server.stop()
+    }
+
+    @Test func `of addresses that fill the memory is refused`() async throws {
+        let folder = (0..<60).map { _ in String(repeating: "a", count: 100) }.joined(separator: "/")
+        var lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:6"]
+        for _ in 0..<12_000 { lines += ["#EXTINF:1,", "a"] }
+        let list = lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n"
+        let server = try OriginServer(directory.path) { request in
+            guard request.path.segments.last == "long.m3u8" else { return nil }
+            return .bytes(Array(list.utf8), type: "application/vnd.apple.mpegurl", isCompressible: false)
+        }
+        let error = await Self.error("\(server.origin)/\(folder)/long.m3u8", .hls)
+        #expect(error?.code == .manifest && error?.message.contains("addresses") == true, "\(String(describing: error))")
+        await server.stop()
+    }
+
+    @Test func `has a fingerprint of its structure, not of its tickets`() async throws {
+        func plan(ticket: String, vector: String = "0x01", duration: String = "6") async throws -> MediaPlan {
+            let lines = [
+                "#EXTM3U", "#EXT-X-TARGETDURATION:6", "#EXT-X-KEY:METHOD=AES-128,URI=\"k?\(ticket)\",IV=\(vector)",
+                "#EXTINF:\(duration),", "1.aac?\(ticket)", "#EXT-X-ENDLIST",
+            ]
+            return try await Self.plan(write("film.m3u8", lines), .hls)
+        }
+        let first = try await plan(ticket: "one")
+        #expect(first.source.fingerprint.count == 64)
+        #expect(try await plan(ticket: "two").source.fingerprint == first.source.fingerprint)
+        #expect(try await plan(ticket: "one", vector: "0x02").source.fingerprint != first.source.fingerprint)
+        #expect(try await plan(ticket: "one", duration: "5").source.fingerprint != first.source.fingerprint)
+        // the lowest variant includes its audio
+        let film = try await Self.plan(master(), .hls)
+        #expect(film.expectedBytes == Int64(265_000 / 8 * 10.5))
+    }
+
     // MARK: - Keys
 
     @Test func `names the keys of HLS fragments, their key lines and their documents, without media`() async throws {

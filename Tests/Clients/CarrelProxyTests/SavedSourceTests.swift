@@ -179,4 +179,32 @@ struct `A saved source` {
         #expect(run.codes == [])
         await run.proxy.stop()
     }
+
+    @Test(arguments: [SealMode.keys, .all], ["tiny.cbc.dcf", "mp3.cbc.dcf", "epub.ctr.dcf"])
+    func `of a DCF gives the same bytes`(mode: SealMode, name: String) async throws {
+        var keys = GivenKeys()
+        keys.add(Secret(`A DCF source`.key), for: nil)
+        let origin = try OriginServer(try Fixtures.path("media/dcf"))
+        let run = try ProxyRun()
+        let source = "\(origin.origin)/\(name)"
+        let online = try await ProxyRun.get(try run.proxy.makeURL(source, .singleFile, keys: keys).url)
+        let saved = try await SavedTitle(source, .singleFile, mode)
+        #expect(saved.plan.isProtected && !saved.plan.keys.isEmpty)
+        await origin.stop()
+        var parameters = MediaSourceParameters()
+        parameters.sourceContentType = "application/vnd.oma.drm.dcf"
+        let offline = try await ProxyRun.get(try run.proxy.makeURL(try saved.open(), parameters, keys: keys).url)
+        #expect(online.status == 200 && offline.status == 200 && !online.body.isEmpty && offline.body == online.body)
+        #expect(offline.headers["Content-Type"] == online.headers["Content-Type"])
+        #expect(run.codes == [])
+        await run.proxy.stop()
+    }
+
+    @Test(arguments: [SealMode.keys, .all])
+    func `of one scrambled transport stream with rotating keys plays like the source`(mode: SealMode) async throws {
+        let film = try await ScrambledFilm(try Fixtures.path(ProtectedPackage.source))
+        let directory = TemporaryDirectory()
+        _ = directory.write("film.ts", film.bytes)
+        try await Self.play(try OriginServer(directory.path), "film.ts", .singleFile, mode, keys: film.keys)
+    }
 }

@@ -272,6 +272,25 @@ struct `A saved package` {
         #expect(throws: SavedMediaError(.format, "")) { try SavedPackageWriter.create(folder: folder, id: Self.id, key: key) }
     }
 
+    @Test func `takes a file from before a crash only if it is whole`() throws {
+        let writer = try plan()
+        let digests = try fetch(writer)
+        for (name, digest) in digests { #expect(try writer.digest(of: name) == digest) }
+        // sealed, and a range of a resource
+        let ranged = SavedPieceName(stream: 1, number: 1)
+        let path = "\(Self.id)/1-1/00001.frag"
+        let stored = try #require(directory.read(path))
+        var altered = stored
+        altered[100] ^= 1
+        for bytes in [altered, Array(stored.dropLast()), []] {
+            _ = directory.write(path, bytes)
+            #expect(try writer.digest(of: ranged) == nil)
+        }
+        try writer.remove(ranged)
+        #expect(writer.storedLength(of: ranged) == nil)
+        #expect(try writer.digest(of: ranged) == nil)
+    }
+
     /// A folder under a temporary name makes the write of a file fail.
     @Test(arguments: ["Data/00000.data", "0-1/StreamInfoBoot.xml", "1-1/StreamInfoBoot.xml", "boot.xml"])
     func `whose end is interrupted is read and continued`(file: String) throws {

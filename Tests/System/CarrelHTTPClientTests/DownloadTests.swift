@@ -23,10 +23,11 @@ extension HTTPClient {
     func save(
         _ request: ClientRequest,
         to file: OutputFile,
-        resumingAt offset: Int64 = 0
+        resumingAt offset: Int64 = 0,
+        ifUnchanged validator: String? = nil
     ) async throws(HTTPClientError) -> ClientResponse {
         defer { withExtendedLifetime(file) {} }
-        return try await download(request, to: file.descriptor, resumingAt: offset)
+        return try await download(request, to: file.descriptor, resumingAt: offset, ifUnchanged: validator)
     }
 }
 
@@ -129,5 +130,66 @@ struct `A download` {
         do { _ = try await client.save(request(server), to: OutputFile("/dev/full")) } catch { caught = error }
         #expect(caught == HTTPClientError(.write))
         #expect(caught?.description.contains("No space left") == true)
+    }
+
+    /// A server of these bytes under an entity tag; it heeds `If-Range`, unless it is told to ignore it.
+    private func versionServer(_ bytes: [UInt8], tag: String, ignoresIfRange: Bool = false) -> LoopbackServer {
+        LoopbackServer { connection in
+            while let request = connection.readRequest() {
+                let first = request["Range"].flatMap { Int($0.dropFirst(6).dropLast(1)) }
+                if let first, ignoresIfRange || request["If-Range"] == tag {
+                    let field = "Content-Range: bytes \(first)-\(bytes.count - 1)/\(bytes.count)"
+                    connection.respond(206, ["ETag: \(tag)", field], body: Array(bytes[first...]))
+                } else {
+                    connection.respond(200, ["ETag: \(tag)"], body: bytes)
+                }
+            }
+        }
+    }
+
+    @Test func `continues the version that it has, and begins anew with another one`() async throws {
+        let server = versionServer(bytes, tag: "\"2\"")
+        directory.write("f", Array(bytes[..<400_000]))
+        let same = try await client.save(request(server), to: OutputFile(directory.file("f")), resumingAt: 400_000, ifUnchanged: "\"2\"")
+        #expect(same.status == .partialContent && same.bytesReceived == 600_000)
+        #expect(directory.read("f") == bytes)
+        directory.write("f", [UInt8](repeating: 1, count: 1_500_000))
+        let other = try await client.save(request(server), to: OutputFile(directory.file("f")), resumingAt: 1_500_000, ifUnchanged: "\"1\"")
+        #expect(other.status == .ok && other.bytesReceived == 1_000_000)
+        #expect(directory.read("f") == bytes)
+    }
+
+    @Test func `takes no part of another version from a server that ignores If-Range`() async throws {
+        let server = versionServer(bytes, tag: "\"2\"", ignoresIfRange: true)
+        directory.write("f", Array(bytes[..<400_000]))
+        await #expect(throws: HTTPClientError(.range)) {
+            try await client.save(request(server), to: OutputFile(directory.file("f")), resumingAt: 400_000, ifUnchanged: "\"1\"")
+        }
+        #expect(directory.read("f") == Array(bytes[..<400_000]))
+    }
+
+    @Test func `shares a bandwidth limit with others, which can change`() async throws {
+        let server = rangeServer(bytes)
+        let limit = BandwidthLimit(bytesPerSecond: 500_000)
+        var limited = request(server)
+        limited.bandwidthLimits = [limit]
+        let start = ContinuousClock.now
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for number in 0..<2 {
+                group.addTask { [limited] in
+                    try await client.save(limited, to: OutputFile(directory.file("f\(number)"))).bytesReceived
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .milliseconds(1000))
+                limit.bytesPerSecond = nil
+                return 0
+            }
+            for try await count in group { #expect(count == 1_000_000 || count == 0) }
+        }
+        // two million bytes at half a million a second would take four seconds
+        let elapsed = start.duration(to: .now)
+        #expect(elapsed > .milliseconds(1000) && elapsed < .milliseconds(3000), "\(elapsed)")
+        #expect(limit.bytesPerSecond == nil)
     }
 }

@@ -54,11 +54,8 @@ struct ItemTransfer: Sendable {
         let addresses = PlanAddresses(writer.streams, fingerprint: fingerprint, source: source.name, pause: pause) {
             try await source.plan()
         }
-        // a source that changed while the download rested is refused before the item is complete
-        let check = Task { if isContinued { try await addresses.refresh(after: 0) } }
-        defer { check.cancel() }
         let progress = ItemProgress(writer.streams, expectedBytes: expectedBytes)
-        try await transfer(row, writer, source.origin, addresses, progress, check)
+        try await transfer(row, writer, source.origin, addresses, progress, isContinued)
         try await verify(writer)
         try await ItemKeys(opened, id).recordTerms(in: journal)
         guard let item = try await journal.move(id, to: .completed) else { throw Stopped() }
@@ -127,7 +124,7 @@ struct ItemTransfer: Sendable {
         _ origin: MediaOrigin,
         _ addresses: PlanAddresses,
         _ progress: ItemProgress,
-        _ check: Task<Void, any Error>
+        _ isContinued: Bool
     ) async throws {
         let stored = try await presentPieces(writer)
         let first = progress.add(stored.map { ($0.key, $0.value) })
@@ -164,6 +161,10 @@ struct ItemTransfer: Sendable {
                 }
             }
         )
+        core.trace("transfers begun", id, [Trace.Field("pieces", .number(missing.count))])
+        // a source that changed while the download rested is refused before the item is complete
+        let check = Task { if isContinued { try await addresses.refresh(after: 0) } }
+        defer { check.cancel() }
         try await transfers.run()
         do { try await check.value } catch {
             // all media are here: only another version of the source counts, not an address that has expired meanwhile

@@ -19,7 +19,7 @@ package final class DocumentRecorder: Sendable {
     private let state = Locked(State())
 
     /// Bytes of all documents.
-    private static let limit = 256 << 20
+    private static let limit = 64 << 20
 
     package init() {}
 

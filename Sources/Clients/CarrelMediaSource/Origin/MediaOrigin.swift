@@ -143,7 +143,7 @@ package struct MediaOrigin: Sendable {
         return URIReference.resolve(reference, against: base ?? address)
     }
 
-    /// An address as errors show it: without its query, which may hold a secret.
+    /// An address as errors show it: without its query and its folders, which may hold secrets such as the tickets of orders.
     package static func shown(_ address: String) -> String {
         guard isURL(address) else {
             let path = address.prefix { $0 != "?" && $0 != "#" }
@@ -156,6 +156,8 @@ package struct MediaOrigin: Sendable {
         if let authority = reference.authority, let at = authority.lastIndex(of: "@") {
             reference.authority = authority[authority.index(after: at)...]
         }
+        let names = reference.path.split(separator: "/")
+        if names.count > 1, let last = names.last { reference.path = "/…/\(last)" }
         return reference.description
     }
 

@@ -24,7 +24,6 @@ package final class SavedPackageWriter: Sendable {
     private let state: Locked<Plan?>
 
     private static let planItem = "Data/" + PlainName.item(1)
-    private static let planLimit = SavedLimits.pieces * 512
 
     private init(_ folder: PackageFolder, _ keys: PackageKeys, _ plan: Plan?) {
         id = keys.id
@@ -62,7 +61,7 @@ package final class SavedPackageWriter: Sendable {
         let place = PackageFolder(folder)
         let contents = try PackageTables(in: place, key)
         let file = try place.open(planItem)
-        guard file.size <= Int64(planLimit) else { throw BootImage.fault(planItem, "it is too long") }
+        guard file.size <= Int64(SavedLimits.planBytes) else { throw BootImage.fault(planItem, "it is too long") }
         let bytes = try SealedFile(file, name: planItem, contents.keys).readAll()
         let count = contents.tables.reduce(0) { $0 + $1.rows.count }
         let addresses: [(address: String, isEncrypted: Bool)]
@@ -193,6 +192,11 @@ package final class SavedPackageWriter: Sendable {
         guard documents.count <= SavedLimits.documents else {
             throw SavedMediaError(.format, "the source has more than \(SavedLimits.documents) documents")
         }
+        // each address of a piece with its length and a flag
+        let planBytes = streams.reduce(0) { $0 + $1.pieces.reduce(0) { $0 + 5 + $1.address.utf8.count } }
+        guard planBytes <= SavedLimits.planBytes / 2 else {
+            throw SavedMediaError(.format, "the addresses of the segments have more than \(SavedLimits.planBytes / 2) bytes")
+        }
         let addresses = documents.lazy.flatMap { [$0.address, $0.finalAddress] }
         let isLong = { (address: String) in address.utf8.count > SavedLimits.addressBytes }
         guard !addresses.contains(where: isLong), !streams.contains(where: { $0.pieces.contains { isLong($0.address) } }) else {
@@ -270,12 +274,22 @@ package final class SavedPackageWriter: Sendable {
     /// Hashes a piece that is under its final name, and so was durable before its digest was recorded.
     ///
     /// - Parameter name: a planned piece.
-    /// - Returns: its size and digest; nil if it is not stored.
+    /// - Returns: its size and digest; nil if it is not stored, has another size than its range, or is not sealed as this piece.
     /// - Throws: `saved.format` if it is not planned; `saved.disk`.
     package func digest(of name: SavedPieceName) throws(SavedMediaError) -> SavedDigest? {
-        let (path, _) = try place(of: name)
-        guard folder.size(path) != nil else { return nil }
+        let (path, row) = try place(of: name)
+        guard let size = folder.size(path) else { return nil }
+        if let range = row.range {
+            let content = Int64(range.count)
+            guard size == (row.isSealed ? SealedFormat.storedLength(ofContent: content) : content) else { return nil }
+        }
         let file = try folder.open(path)
+        if row.isSealed {
+            do throws(SavedMediaError) { try SealedFile(file, name: path, keys).check() } catch {
+                guard error.code == .damaged else { throw error }
+                return nil
+            }
+        }
         var digest = SHA256.Stream()
         let length = try folder.readAll(file.descriptor, path) { digest.update($0) }
         return SavedDigest(length: length, sha256: digest.finish())

@@ -89,8 +89,14 @@ enum StoredFile: Sendable {
     func read(_ range: Range<Int64>) throws(SavedMediaError) -> [UInt8] {
         switch self {
         case .clear(let file, let name):
-            try Self.read(file, name, range.lowerBound..<min(range.upperBound, range.lowerBound + Int64(Self.readLength)))
-        case .sealed(let file): try file.read(range)
+            let end = min(range.upperBound, range.lowerBound + Int64(Self.readLength))
+            let bytes = try Self.read(file, name, range.lowerBound..<end)
+            // it was verified before
+            guard file.isUnchanged else {
+                throw SavedMediaError(.damaged, "\(name) is damaged: it was altered while it was read")
+            }
+            return bytes
+        case .sealed(let file): return try file.read(range)
         }
     }
 }
