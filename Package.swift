@@ -414,15 +414,18 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelProxy",
         bytes: true,
-        carrel("Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens")
+        carrel(
+            "Bytes Crypto HLS HTTP HTTPClient HTTPServer Loopback Media MediaSource Presentation Reader Rights SavedMedia Threads Tokens"
+        )
     ),
     library("Clients/CarrelPlayerRights", carrel("LicenseKeys Media Player Proxy")),
     library(
         "Clients/CarrelDownloads",
         bytes: true,
-        ["CLinux"] + carrel(
-            "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
-        )
+        ["CLinux"]
+            + carrel(
+                "Bytes ContentKeys Crypto DASH Files HLS HTTP HTTPClient JSON LicenseKeys Media MediaPlanning MediaSource Player Presentation Reader Rights SavedMedia Store Threads Vault"
+            )
     ),
     library("Clients/CarrelDownloadConditions", ["CDBus", "CLinux"] + carrel("Downloads Threads")),
     library(
@@ -681,7 +684,8 @@ let package = Package(
             "CarrelUpstream", "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product([
-            "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription", "CarrelVault",
+            "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription",
+            "CarrelVault",
             "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
         product(["CarrelDownloadConditions", "CarrelDownloads"]),

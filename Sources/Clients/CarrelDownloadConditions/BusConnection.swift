@@ -14,7 +14,7 @@ struct BusConnection: ~Copyable {
     /// Whether a signal of a service came since it was last asked for.
     private var hasSignal = false
 
-    /// Messages taken at once, at most: a service that sends without end does not block the thread.
+    /// Messages of one reading, at most: a service that sends without end does not block the thread.
     private static let messageLimit = 1000
 
     private init(_ connection: OpaquePointer, _ limit: Duration) {

@@ -64,7 +64,10 @@ struct DesktopWatch: Sendable {
         return Conditions(network: Self.network(network), charging: Self.charging(power, battery))
     }
 
+    /// The state of the network.
+    ///
     /// - Parameter properties: of the object of NetworkManager.
+    /// - Returns: the state; unknown without properties.
     static func network(_ properties: [String: UInt32]) -> Conditions.Network {
         // NM_STATE_ASLEEP 10, DISCONNECTED 20, DISCONNECTING 30, CONNECTING 40, CONNECTED_LOCAL 50
         if let state = properties["State"], 10...50 ~= state { return .none }
@@ -77,9 +80,12 @@ struct DesktopWatch: Sendable {
         }
     }
 
+    /// The state of the power supply.
+    ///
     /// - Parameters:
     ///   - power: properties of the object of UPower.
     ///   - battery: properties of its display device.
+    /// - Returns: the state; unknown without properties.
     static func charging(_ power: [String: UInt32], _ battery: [String: UInt32]) -> Conditions.Charging {
         guard let isOnBattery = power["OnBattery"] else { return .unknown }
         guard isOnBattery == 0 else { return .no }
@@ -87,13 +93,4 @@ struct DesktopWatch: Sendable {
         let isDraining = battery["IsPresent"] != 0 && [2, 3].contains(battery["State"] ?? 0)
         return isDraining ? .no : .yes
     }
-}
-
-/// The services that are watched.
-enum DesktopService: String, CaseIterable {
-    case networkManager = "org.freedesktop.NetworkManager"
-    case power = "org.freedesktop.UPower"
-
-    /// Whether a call may start the service. UPower is started on demand; the network is the system's own matter.
-    var mayStart: Bool { self == .power }
 }

@@ -42,6 +42,8 @@ struct FilePlanner {
             throw ProxyError(.unsupported, "\(name) is of no kind that the proxy serves")
         }
         for protection in file.protections { builder.add(protection) }
+        // a session begins with the content of a DCF, which its address does not tell offline
+        if file.container == .dcf { builder.update { $0.source.contentType = "application/vnd.oma.drm.dcf" } }
         if file.container == .transportStream {
             if ScrambledSegment.isScrambled(head) { _ = try ScrambledKeys.add(head, to: &builder) }
         } else {

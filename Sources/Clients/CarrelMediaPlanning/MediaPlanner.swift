@@ -68,7 +68,7 @@ package struct MediaPlanner: Sendable {
 
     /// Records the separate subtitle file.
     private func addSubtitles(to plan: inout MediaPlan, _ origin: MediaOrigin) async throws(ProxyError) {
-        plan.source.contentType = parameters.sourceContentType
+        plan.source.contentType = parameters.sourceContentType ?? plan.source.contentType
         plan.source.durationSeconds = parameters.durationSeconds
         guard let subtitles = parameters.subtitles else { return }
         let address = origin.resolve(subtitles.url)

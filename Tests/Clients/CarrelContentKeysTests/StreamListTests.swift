@@ -32,18 +32,37 @@ struct `A list of streams` {
     }
 
     @Test(arguments: [
-        ("", "streams.malformed", "cannot be read"), ("{}", "streams.malformed", "an object"), ("[1]", "streams.entry", "entry 1 is not an object, but a number"),
+        ("", "streams.malformed", "cannot be read"), ("{}", "streams.malformed", "an object"),
+        ("[1]", "streams.entry", "entry 1 is not an object, but a number"),
         (#"[{"videoUrl":"https://a/b"}]"#, "streams.entry", "entry 1, field title: it is missing or empty"),
         (#"[{"title":"A"}]"#, "streams.entry", "entry 1 ('A'), field videoUrl: it is missing or empty"),
         (#"[{"title":7,"videoUrl":"https://a/b"}]"#, "streams.entry", "entry 1, field title: it is not a string, but a number"),
-        (#"[{"title":"A","videoUrl":["https://a/b"]}]"#, "streams.entry", "entry 1 ('A'), field videoUrl: it is not a string, but an array"),
+        (
+            #"[{"title":"A","videoUrl":["https://a/b"]}]"#, "streams.entry",
+            "entry 1 ('A'), field videoUrl: it is not a string, but an array"
+        ),
         (#"[{"title":"A","videoUrl":"ftp://a/b"}]"#, "streams.entry", "entry 1 ('A'), field videoUrl: it is not an address"),
-        (#"[{"title":"A","videoUrl":"https://a/b","licenseServer":null}]"#, "streams.entry", "field licenseServer: it is not a string, but null"),
-        (#"[{"title":"A","videoUrl":"https://a/b","licenceServer":"https://a"}]"#, "streams.entry", "has the unknown field 'licenceServer'"),
-        (#"[{"title":"A","videoUrl":"https://a/b","allowInsecure":"yes"}]"#, "streams.entry", "field allowInsecure: it is neither true nor false, but a string"),
-        (#"[{"title":"A","videoUrl":"https://a/b","licenseToken":"a\nb"}]"#, "streams.entry", "field licenseToken: it is not visible ASCII"),
+        (
+            #"[{"title":"A","videoUrl":"https://a/b","licenseServer":null}]"#, "streams.entry",
+            "field licenseServer: it is not a string, but null"
+        ),
+        (
+            #"[{"title":"A","videoUrl":"https://a/b","licenceServer":"https://a"}]"#, "streams.entry",
+            "has the unknown field 'licenceServer'"
+        ),
+        (
+            #"[{"title":"A","videoUrl":"https://a/b","allowInsecure":"yes"}]"#, "streams.entry",
+            "field allowInsecure: it is neither true nor false, but a string"
+        ),
+        (
+            #"[{"title":"A","videoUrl":"https://a/b","licenseToken":"a\nb"}]"#, "streams.entry",
+            "field licenseToken: it is not visible ASCII"
+        ),
         (#"[{"title":"A\u0007","videoUrl":"https://a/b"}]"#, "streams.entry", "it has control characters"),
-        (#"[{"title":"A","videoUrl":"https://a/b"},{"title":"B","videoUrl":"https://a/b"},{"title":"A","videoUrl":"https://a/c"}]"#, "streams.repeated-title", "entry 3 ('A'), field title: entry 1 has the same title"),
+        (
+            #"[{"title":"A","videoUrl":"https://a/b"},{"title":"B","videoUrl":"https://a/b"},{"title":"A","videoUrl":"https://a/c"}]"#,
+            "streams.repeated-title", "entry 3 ('A'), field title: entry 1 has the same title"
+        ),
         (#"[{"title":"A","videoUrl":"https://a/b"}"#, "streams.malformed", "cannot be read"),
         (String(repeating: "[", count: 100_000), "streams.malformed", "cannot be read"),
     ])
@@ -67,12 +86,15 @@ struct `A list of streams` {
     @Test func `allows plain http on this machine, by its own field, or by the caller`() throws {
         func entry(_ url: String, _ server: String = "", _ allows: Bool = false) throws -> StreamEntry {
             try #require(
-                read(#"[{"title":"A","videoUrl":"\#(url)","licenseServer":"\#(server)","allowInsecure":\#(allows)}]"#).entries.first
+                read(#"[{"title":"A","videoUrl":"\#(url)","licenseServer":"\#(server)","allowInsecure":\#(allows)}]"#).entries
+                    .first
             )
         }
         try entry("http://127.0.0.1:80/a.m3u8").check()
         try entry("http://[::1]/a.m3u8").check()
-        for (url, server, field) in [("http://example.org/a", "", "videoUrl"), ("https://example.org/a", "http://keys.example", "licenseServer")] {
+        for (url, server, field) in [
+            ("http://example.org/a", "", "videoUrl"), ("https://example.org/a", "http://keys.example", "licenseServer"),
+        ] {
             let refused = try entry(url, server)
             do throws(StreamListError) {
                 try refused.check()

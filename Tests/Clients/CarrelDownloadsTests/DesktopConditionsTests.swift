@@ -43,7 +43,12 @@ private final class MockDesktop: Sendable {
         )
         services.withLock { $0[name] = service }
         for _ in 0..<200 {
-            let owner = try await send("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", "string:\(name)")
+            let owner = try await send(
+                "org.freedesktop.DBus",
+                "/org/freedesktop/DBus",
+                "org.freedesktop.DBus.NameHasOwner",
+                "string:\(name)"
+            )
             if owner.text.contains("boolean true") { return }
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -82,7 +87,10 @@ private final class MockDesktop: Sendable {
 
 @Suite(.serialized) struct `Conditions of a desktop` {
     private static func conditions(_ address: String) -> DesktopConditions {
-        DesktopConditions(address: address, BusLimits(reply: .milliseconds(500), pause: .milliseconds(100), rest: .milliseconds(10)))
+        DesktopConditions(
+            address: address,
+            BusLimits(reply: .milliseconds(500), pause: .milliseconds(100), rest: .milliseconds(10))
+        )
     }
 
     /// Waits for a value; others may come before it.
@@ -104,7 +112,8 @@ private final class MockDesktop: Sendable {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `follow NetworkManager and UPower, and are unknown while a service is away`() async throws {
+    @Test(.timeLimit(.minutes(2))) func `follow NetworkManager and UPower, and are unknown while a service is away`() async throws
+    {
         let desktop = try await MockDesktop()
         var values = Self.conditions(desktop.address).changes().makeAsyncIterator()
         #expect(await values.next() == Conditions(), "no service is there")
@@ -195,24 +204,33 @@ private final class MockDesktop: Sendable {
 
     // MARK: - The rules
 
-    @Test(arguments: [
-        (["State": 70, "Connectivity": 4, "Metered": 2], .unmetered), (["State": 70, "Metered": 4], .unmetered),
-        (["State": 70, "Metered": 3], .metered), (["State": 60, "Connectivity": 3, "Metered": 1], .metered),
-        (["State": 70, "Metered": 0], .unknown), (["State": 70], .unknown), ([:], .unknown), (["State": 0], .unknown),
-        (["State": 10], .none), (["State": 50, "Metered": 2], .none), (["State": 70, "Connectivity": 1, "Metered": 2], .none),
-        (["State": 70, "Connectivity": 2, "Metered": 2], .none), (["State": 4_000_000_000, "Metered": 77], .unknown),
-    ] as [([String: UInt32], Conditions.Network)])
+    @Test(
+        arguments: [
+            (["State": 70, "Connectivity": 4, "Metered": 2], .unmetered), (["State": 70, "Metered": 4], .unmetered),
+            (["State": 70, "Metered": 3], .metered), (["State": 60, "Connectivity": 3, "Metered": 1], .metered),
+            (["State": 70, "Metered": 0], .unknown), (["State": 70], .unknown), ([:], .unknown), (["State": 0], .unknown),
+            (["State": 10], .none), (["State": 50, "Metered": 2], .none),
+            (["State": 70, "Connectivity": 1, "Metered": 2], .none),
+            (["State": 70, "Connectivity": 2, "Metered": 2], .none), (["State": 4_000_000_000, "Metered": 77], .unknown),
+        ] as [([String: UInt32], Conditions.Network)]
+    )
     func `name the network by its properties`(properties: [String: UInt32], network: Conditions.Network) {
         #expect(DesktopWatch.network(properties) == network)
     }
 
-    @Test(arguments: [
-        ([:], [:], .unknown), (["OnBattery": 1], [:], .no), (["OnBattery": 0], [:], .yes),
-        (["OnBattery": 0], ["IsPresent": 1, "State": 1], .yes), (["OnBattery": 0], ["IsPresent": 1, "State": 4], .yes),
-        (["OnBattery": 0], ["IsPresent": 1, "State": 2], .no), (["OnBattery": 0], ["IsPresent": 0, "State": 2], .yes),
-        (["OnBattery": 1], ["IsPresent": 1, "State": 1], .no),
-    ] as [([String: UInt32], [String: UInt32], Conditions.Charging)])
-    func `name the power supply by its properties`(power: [String: UInt32], battery: [String: UInt32], charging: Conditions.Charging) {
+    @Test(
+        arguments: [
+            ([:], [:], .unknown), (["OnBattery": 1], [:], .no), (["OnBattery": 0], [:], .yes),
+            (["OnBattery": 0], ["IsPresent": 1, "State": 1], .yes), (["OnBattery": 0], ["IsPresent": 1, "State": 4], .yes),
+            (["OnBattery": 0], ["IsPresent": 1, "State": 2], .no), (["OnBattery": 0], ["IsPresent": 0, "State": 2], .yes),
+            (["OnBattery": 1], ["IsPresent": 1, "State": 1], .no),
+        ] as [([String: UInt32], [String: UInt32], Conditions.Charging)]
+    )
+    func `name the power supply by its properties`(
+        power: [String: UInt32],
+        battery: [String: UInt32],
+        charging: Conditions.Charging
+    ) {
         #expect(DesktopWatch.charging(power, battery) == charging)
     }
 }

@@ -191,9 +191,7 @@ struct `A saved source` {
         let saved = try await SavedTitle(source, .singleFile, mode)
         #expect(saved.plan.isProtected && !saved.plan.keys.isEmpty)
         await origin.stop()
-        var parameters = MediaSourceParameters()
-        parameters.sourceContentType = "application/vnd.oma.drm.dcf"
-        let offline = try await ProxyRun.get(try run.proxy.makeURL(try saved.open(), parameters, keys: keys).url)
+        let offline = try await ProxyRun.get(try run.proxy.makeURL(try saved.open(), keys: keys).url)
         #expect(online.status == 200 && offline.status == 200 && !online.body.isEmpty && offline.body == online.body)
         #expect(offline.headers["Content-Type"] == online.headers["Content-Type"])
         #expect(run.codes == [])

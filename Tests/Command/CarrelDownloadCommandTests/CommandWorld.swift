@@ -62,8 +62,10 @@ final class CommandWorld: Sendable {
         _ = directory.write("www/film.key", [UInt8](0..<16))
         let info = directory.write("key-info", "http://127.0.0.1:\(port)/film.key\n\(folder)/film.key\n")
         try await checkProcess([
-            try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=10:duration=8", "-f", "lavfi", "-i",
-            "sine=duration=8", "-c:v", "libx264", "-g", "10", "-c:a", "aac", "-f", "hls", "-hls_time", "1", "-hls_key_info_file", info,
+            try requirePeer("ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=10:duration=8", "-f",
+            "lavfi", "-i",
+            "sine=duration=8", "-c:v", "libx264", "-g", "10", "-c:a", "aac", "-f", "hls", "-hls_time", "1", "-hls_key_info_file",
+            info,
             "-hls_playlist_type", isLive ? "event" : "vod", "-hls_flags", isLive ? "omit_endlist" : "independent_segments",
             "-hls_segment_filename", "\(folder)/%03d.ts", "\(folder)/film.m3u8",
         ])

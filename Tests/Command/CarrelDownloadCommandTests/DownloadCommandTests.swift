@@ -92,7 +92,9 @@ import Testing
         try await world.makeFilm()
         let plain = try await world.carrel(["download", "add", world.url, "--trace"])
         #expect(plain.status.isSuccess && !plain.errorText.contains("\u{1b}"), "\(plain.errorText)")
-        for words in ["content is encrypted", "all keys available", "selection being downloaded", "percent=100", "selection finished"] {
+        for words in [
+            "content is encrypted", "all keys available", "selection being downloaded", "percent=100", "selection finished",
+        ] {
             #expect(plain.errorText.contains(words), "\(words): \(plain.errorText)")
         }
         let lines = plain.errorText.split(separator: "\n").filter { !$0.contains("are in the vault") }
@@ -103,7 +105,10 @@ import Testing
         let script = try requirePeer("script")
         for (color, variables) in [(true, [:]), (false, ["NO_COLOR": "1"])] {
             let result = try await runProcess(
-                [script, "-qec", "'\(try CarrelProgram.path())' play film.m3u8 --home '\(world.home)' --player true --trace", "/dev/null"],
+                [
+                    script, "-qec", "'\(try CarrelProgram.path())' play film.m3u8 --home '\(world.home)' --player true --trace",
+                    "/dev/null",
+                ],
                 environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm", "CARREL_VAULT_PASSPHRASE": CommandWorld.passphrase]
                     .merging(variables) { $1 }
             )
@@ -147,7 +152,9 @@ import Testing
 
     @Test func `queues, pauses, resumes, sets and cancels without the vault`() async throws {
         try await world.makeFilm()
-        let item = try #require(try await world.json(["download", "add", world.url, "--queue", "--pin", "--network", "any"]).only)
+        let item = try #require(
+            try await world.json(["download", "add", world.url, "--queue", "--pin", "--network", "any"]).only
+        )
         let id = try #require(item["id"]?.string)
         #expect(item["state"]?.string == "queued" && world.segments.isEmpty)
         let paused = try #require(try await world.json(["download", "pause", id], passphrase: nil).only)
@@ -233,7 +240,8 @@ import Testing
     @Test func `are named with what to do, and have the statuses of scripts`() async throws {
         let wrong: [(words: [String], status: Int32, text: String)] = [
             (["download", "add"], 64, "source"), (["download", "pause"], 64, "name a download"),
-            (["download", "pause", "x", "--all"], 64, "exclude each other"), (["download", "delete", "abcdef"], 66, "there are no downloads"),
+            (["download", "pause", "x", "--all"], 64, "exclude each other"),
+            (["download", "delete", "abcdef"], 66, "there are no downloads"),
             (["download", "add", world.url, "--seal", "some"], 64, "keys, all"),
             (["download", "add", world.url, "--audio", "all", "--audio", "de"], 64, "exclude each other"),
             (["download", "add", "a", "b", "--title", "x"], 64, "--title is for one source"),
@@ -268,7 +276,10 @@ import Testing
         let near = try await world.carrel(["download", "add", "Big Filn", "--streams", list])
         #expect(near.status == .exited(66) && near.errorText.contains("did you mean 'Big Film'?"))
         let plain = try await world.carrel(["download", "add", "Far Film", "--streams", list])
-        #expect(plain.status == .exited(77) && plain.errorText.contains("'Far Film', field videoUrl") && plain.errorText.contains("--allow-http"))
+        #expect(
+            plain.status == .exited(77) && plain.errorText.contains("'Far Film', field videoUrl")
+                && plain.errorText.contains("--allow-http")
+        )
         let bad = world.directory.write("Bad.json", #"[{"title": "A", "videoUrl": 7}]"#)
         let malformed = try await world.carrel(["download", "add", "A", "--streams", bad, "--json"])
         #expect(malformed.status == .exited(65) && malformed.errorText.contains("\"streams.entry\""))

@@ -75,17 +75,23 @@ import Testing
         String(decoding: directory.read("hashes") ?? [], as: UTF8.self).split(separator: "\n").count { !$0.hasPrefix("#") }
     }
 
-    private var whole: String { "exec ffmpeg -y -v error -xerror -nostdin -i \"$1\" -map 0:v -f framemd5 '\(directory.file("hashes"))'" }
+    private var whole: String {
+        "exec ffmpeg -y -v error -xerror -nostdin -i \"$1\" -map 0:v -f framemd5 '\(directory.file("hashes"))'"
+    }
 
     @Test func `plays without its server, and its trace has no key and no token`() async throws {
         let site = try await site()
         let manifest = try Fixtures.path("media/dash/timeline-cenc/manifest.mpd")
         let token = try await token(site, [("rightsType", "BuyToOwn")])
-        let added = try await carrel(["download", "add", manifest, "--home", reader, "--token", token, "--title", "Film", "--trace"])
+        let added = try await carrel([
+            "download", "add", manifest, "--home", reader, "--token", token, "--title", "Film", "--trace",
+        ])
         #expect(added.status.isSuccess, "\(added.errorText)")
         for words in ["key-delivery", "download", " ms "] { #expect(added.errorText.contains(words), "\(added.errorText)") }
         let secret = String(decoding: directory.read("token.xml") ?? [], as: UTF8.self)
-        let leaks = ["88576e73", "a593b860"] + secret.split { !$0.isLetter && !$0.isNumber }.filter { $0.utf8.count > 32 }.map(String.init)
+        let leaks =
+            ["88576e73", "a593b860"]
+            + secret.split { !$0.isLetter && !$0.isNumber }.filter { $0.utf8.count > 32 }.map(String.init)
         for leak in leaks { #expect(!added.errorText.contains(leak)) }
         await site.server.terminate()
         let played = try await play("Film", whole, ["--trace"])
@@ -114,5 +120,44 @@ import Testing
         let again = try await carrel(["play", id, "--home", reader, "--print-url", "--json"])
         #expect(again.status == .exited(80) && again.text == "", "\(again.errorText)")
         #expect(again.errorText.contains("\"keys.expired\""), "\(again.errorText)")
+    }
+
+    @Test func `of an order ends with the order, in a folder without a player`() async throws {
+        _ = try requirePeer("ffmpeg")
+        let sound = directory.file("tone.mp3")
+        try await checkProcess([
+            "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=duration=30", "-c:a", "libmp3lame", sound,
+        ])
+        let made = try await json(["ingest", sound, "--home", home])
+        let title = try #require(made["titles"]?.array?.first?["id"]?.string)
+        let server = try BackgroundProcess(
+            [DemoServer.program, "serve", "--home", home, "--port", "0"],
+            environment: environment,
+            directory: directory.path
+        )
+        let line = try await server.waitForLine(containing: "listening on http")
+        let url = String(line.split(separator: " ").last ?? "")
+        let order = try await json([
+            "order", "create", "--home", home, "--title", title, "--account", "alice", "--kind", "loan", "--end", "+20s",
+        ])
+        let id = try #require(order["id"]?.string)
+        let address = "\(url)/v1/stream/hls/\(id)/playlist.m3u8"
+        let item = try await json(["download", "add", address, "--home", reader, "--title", "Tone"])
+        #expect(item["state"]?.string == "completed" && item["until"]?.string != nil, "\(item)")
+        await server.terminate()
+        let wave = directory.file("tone.wav")
+        let played = try await play("Tone", "exec ffmpeg -y -v error -xerror -nostdin -i \"$1\" -map 0:a '\(wave)'")
+        #expect(played.status.isSuccess, "\(played.errorText)")
+        let duration = try await checkProcess([
+            "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", wave,
+        ])
+        #expect(abs((Double(duration.split(separator: "\n").first ?? "") ?? 0) - 30) < 0.5)
+        let ended = try await play(
+            "Tone",
+            "while ffmpeg -v error -xerror -nostdin -i \"$1\" -map 0:a -f null -; do sleep 0.3; done"
+        )
+        #expect(ended.status == .exited(80), "\(ended.errorText)")
+        let renewing = try await carrel(["download", "renew", "Tone", "--home", reader])
+        #expect(!renewing.status.isSuccess, "its server is away")
     }
 }

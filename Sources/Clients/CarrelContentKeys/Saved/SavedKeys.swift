@@ -135,17 +135,18 @@ public actor SavedKeys: CountedKeySource {
     /// A key without a license, while its end has not come.
     private func grant(_ row: SavedKeyRow, _ key: Secret) async throws(PlayerError) -> ContentKeyAnswer {
         guard row.until != nil else { return .granted(ContentKeyGrant(key: key)) }
-        if let obstacle = SavedKeyState.obstacle(of: row, at: try await engine.judgingTime()) { return .refused(obstacle.words) }
+        let time = try await engine.judgingTime()
+        if let obstacle = SavedKeyState.obstacle(of: row, at: time) { return .refused(obstacle.words) }
         let end = ends[row.name] ?? ContentKeyEnd()
-        ends[row.name] = end
-        await follow()
+        await set(end, row, time)
         guard !isEnded else { return .refused(Self.endReason) }
-        follow(for: end)
+        ends[row.name] = end
+        watchEnds()
         return .granted(ContentKeyGrant(key: key, end: end))
     }
 
     /// Begins to follow the ends of the keys.
-    private func follow(for end: ContentKeyEnd) {
+    private func watchEnds() {
         guard watch == nil, !isEnded else { return }
         watch = Task { [weak self] in
             while !Task.isCancelled {
@@ -168,14 +169,19 @@ public actor SavedKeys: CountedKeySource {
                 end.end("the order was revoked")
                 continue
             }
-            if let obstacle = SavedKeyState.obstacle(of: row, at: time) {
-                end.end(obstacle.words)
-            } else if let until = row.until {
-                end.move(to: await engine.deviceTime(of: until))
-            } else {
-                end.move(to: nil)
-            }
+            await set(end, row, time)
         }
+    }
+
+    private func set(_ end: ContentKeyEnd, _ row: SavedKeyRow, _ time: TrustedClock.Reading) async {
+        if let obstacle = SavedKeyState.obstacle(of: row, at: time) {
+            end.end(obstacle.words)
+        } else if let until = row.until {
+            end.move(to: await engine.deviceTime(of: until))
+        } else {
+            end.move(to: nil)
+        }
+        if isEnded { end.end(Self.endReason) }
     }
 
     /// Ends the use: its keys may not be used any more.

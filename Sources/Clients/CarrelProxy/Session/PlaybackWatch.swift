@@ -31,6 +31,7 @@ package struct PlaybackWatch: Sendable {
     /// The event at the beginning.
     ///
     /// - Parameter isOffline: whether the source is saved.
+    /// - Returns: the event.
     package func initiated(isOffline: Bool) -> Trace {
         isOffline
             ? Trace(.playback, .now(), "initiating offline playback")
@@ -107,7 +108,9 @@ package struct PlaybackWatch: Sendable {
         if let startup { fields.append(.init("startup", .duration(startup))) }
         let seconds = progress.media / .seconds(1)
         if seconds > 0 {
-            fields.append(.init("averageBitrate", .number(Int64(clamping: Int64((Double(progress.bytes) * 8 / seconds).rounded())))))
+            fields.append(
+                .init("averageBitrate", .number(Int64(clamping: Int64((Double(progress.bytes) * 8 / seconds).rounded()))))
+            )
         }
         let end = isWhole ? Trace(.playback, .now(), "played to the end") : Trace(.playback, .now(), "playback ended")
         return [Trace(.playback, .now(), "access log", fields), end]

@@ -13,9 +13,9 @@ package enum SavedLimits {
     /// Bytes of an address.
     package static let addressBytes = 64 << 10
     /// Bytes of the addresses of all pieces.
-    package static let totalAddressBytes = 56 << 20
+    package static let totalAddressBytes = 32 << 20
     /// Bytes of the sealed plan.
-    static let planBytes = 128 << 20
+    static let planBytes = 80 << 20
     /// The end of a range in a resource.
     package static let rangeEnd: Int64 = 1 << 50
     /// Bytes of `boot.xml` and `root.xml`, and of a segment table.

@@ -23,7 +23,10 @@ struct DownloadAdd: Command {
         Example("carrel download add https://example.org/film.m3u8", "Saves a film."),
         Example("carrel download add 'Big Film' --streams Streams.json", "Saves an entry of a list."),
         Example("carrel download add film.mpd --audio de --subtitles de --bitrate 2000000", "Saves the German tracks."),
-        Example("carrel download add https://example.org/film.m3u8 --queue --network unmetered", "Adds a film to the queue alone."),
+        Example(
+            "carrel download add https://example.org/film.m3u8 --queue --network unmetered",
+            "Adds a film to the queue alone."
+        ),
     ]
     static let parameters: [Parameter<Self>] =
         [

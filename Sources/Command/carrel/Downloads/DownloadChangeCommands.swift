@@ -146,7 +146,12 @@ struct DownloadSet: Command {
             .flag(\.isUnpinned, "--unpin", help: "Allow its eviction again.", group: "Queue"),
         ] + Parameter.group(\.limits) + Parameter.group(\.requirements) + [
             .option(\.items, "--items", help: "Downloads at a time.", group: "All downloads", allowed: .range(1...64)),
-            .option(\.quota, "--quota", help: "Bytes of all downloads at most; 0 for no limit but the disk.", group: "All downloads"),
+            .option(
+                \.quota,
+                "--quota",
+                help: "Bytes of all downloads at most; 0 for no limit but the disk.",
+                group: "All downloads"
+            ),
             .option(
                 \.evicts,
                 "--evict",

@@ -10,8 +10,10 @@ struct DownloadCommand: Command {
         DownloadCancel.self, DownloadDelete.self, DownloadRenew.self, DownloadSet.self,
     ]
     static let suggestions = [
-        "save": "carrel download add", "get": "carrel download add", "start": "carrel download run", "stop": "carrel download pause",
-        "remove": "carrel download delete", "rm": "carrel download delete", "ls": "carrel download list", "limit": "carrel download set",
+        "save": "carrel download add", "get": "carrel download add", "start": "carrel download run",
+        "stop": "carrel download pause",
+        "remove": "carrel download delete", "rm": "carrel download delete", "ls": "carrel download list",
+        "limit": "carrel download set",
         "play": "carrel play",
     ]
 }

@@ -60,13 +60,15 @@ extension ExitStatus {
         "download.unauthorized": "add the source again with its present address, --token or --header",
         "download.unavailable": "check the network, then continue with 'carrel download resume ID'",
         "download.gone": "check the address of the source",
-        "download.address": "allow plain http with --allow-http, or private networks with --allow-private-networks, if you trust the source",
+        "download.address":
+            "allow plain http with --allow-http, or private networks with --allow-private-networks, if you trust the source",
         "download.live": "a live stream can be played with 'carrel play', and saved when it has ended",
         "download.key": "get a license for the stream: pass its token with --token, or personalize this device",
         "download.selection": "look at the tracks with 'carrel play SOURCE --print-url --json'",
         "download.changed": "delete the download, and add it again",
         "download.unknown": "see 'carrel download list'",
-        "download.vault": "set \(VaultOptions.passphraseVariable) or run this command on a terminal, in the folder and on the machine of the vault",
+        "download.vault":
+            "set \(VaultOptions.passphraseVariable) or run this command on a terminal, in the folder and on the machine of the vault",
         "keys.unplayable": "only Apple's own module opens FairPlay keys",
     ]
 }

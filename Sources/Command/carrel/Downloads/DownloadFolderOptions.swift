@@ -63,6 +63,7 @@ struct DownloadNames: ParameterGroup, Sendable {
     /// - Parameters:
     ///   - downloads: the queue.
     ///   - fits: which items `--all` means.
+    /// - Returns: the items.
     /// - Throws: `download.unknown`.
     func items(in downloads: Downloads, where fits: (DownloadItem) -> Bool = { _ in true }) async throws -> [DownloadItem] {
         let items = try await downloads.items()

@@ -23,7 +23,8 @@ struct DownloadList: Command {
         if output.json { return console.printLine(["downloads": .array(items.map(\.json))]) }
         guard !items.isEmpty else { return console.note("there are no downloads in \(try options.folder.path())") }
         var table = TextTable([
-            "id", "state", .init("saved", isNumeric: true), .init("of", isNumeric: true), "until", .init("title", canShrink: true),
+            "id", "state", .init("saved", isNumeric: true), .init("of", isNumeric: true), "until",
+            .init("title", canShrink: true),
         ])
         for item in items {
             table.add([
@@ -42,9 +43,11 @@ struct DownloadShow: Command {
 
     static let name = "show"
     static let abstract = "Show a download and its files."
-    static let discussion = "The vault stays closed, so the files are listed and not opened: titles, addresses and tokens are not in them."
+    static let discussion =
+        "The vault stays closed, so the files are listed and not opened: titles, addresses and tokens are not in them."
     static let parameters: [Parameter<Self>] =
-        [.positional(\.name, "id", help: "The id of a download, the beginning of one, or its title.")] + Parameter.group(\.options)
+        [.positional(\.name, "id", help: "The id of a download, the beginning of one, or its title.")]
+        + Parameter.group(\.options)
 
     var output: OutputOptions { options.folder.output }
 

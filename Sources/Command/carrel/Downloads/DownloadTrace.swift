@@ -29,11 +29,16 @@ struct DownloadTrace: Sendable {
         for await event in events {
             switch event {
             case .located(let id, _): write("location known", id)
-            case .changed(let item): write("state changed", item.id, [.init("state", .name(item.state.rawValue))] + Self.reason(item))
+            case .changed(let item):
+                write("state changed", item.id, [.init("state", .name(item.state.rawValue))] + Self.reason(item))
             case .progress(let item, let selection, let loaded, let expected):
                 let part = Part(id: item.id, selection: selection)
                 if tenths[part] == nil {
-                    write("selection being downloaded", item.id, Self.fields(selection) + [.init("expected", .duration(expected))])
+                    write(
+                        "selection being downloaded",
+                        item.id,
+                        Self.fields(selection) + [.init("expected", .duration(expected))]
+                    )
                 }
                 let tenth = expected > .zero ? Int(loaded / expected * 10) : 0
                 guard tenth > tenths[part] ?? 0 || tenths[part] == nil else { continue }

@@ -27,7 +27,8 @@ struct PackageListing: Sendable {
 
     var table: TextTable {
         var table = TextTable([
-            "stream", "complete", .init("files", isNumeric: true), .init("bytes", isNumeric: true), .init("seconds", isNumeric: true),
+            "stream", "complete", .init("files", isNumeric: true), .init("bytes", isNumeric: true),
+            .init("seconds", isNumeric: true),
         ])
         for entry in listing.tables {
             let bytes = entry.rows.reduce(Int64(0)) { $0 + ($1.length ?? 0) }

@@ -44,7 +44,8 @@ struct SaveOptions: ParameterGroup, Sendable {
             .option(
                 \.seal,
                 "--seal",
-                help: "What is sealed on the disk: keys, playlists and clear parts of a protected source (keys), or everything (all).",
+                help:
+                    "What is sealed on the disk: keys, playlists and clear parts of a protected source (keys), or everything (all).",
                 group: "Selection"
             ),
         ] + Parameter.group(\.requirements) + Parameter.group(\.limits) + [
@@ -71,7 +72,9 @@ struct SaveOptions: ParameterGroup, Sendable {
     private static func languages(_ words: [String], _ option: String) throws(UsageError) -> DownloadSelection.Languages {
         if words.isEmpty { return .defaults }
         for (word, value) in [("all", DownloadSelection.Languages.all), ("none", .none)] where words.contains(word) {
-            guard words.count == 1 else { throw UsageError(.contradiction, "\(option) \(word) and a language exclude each other") }
+            guard words.count == 1 else {
+                throw UsageError(.contradiction, "\(option) \(word) and a language exclude each other")
+            }
             return value
         }
         return .chosen(words)
@@ -112,8 +115,14 @@ struct LimitOptions: ParameterGroup, Sendable {
     var connections: Int?
 
     static let parameters: [Parameter<LimitOptions>] = [
-        .option(\.rate, "--limit-rate", value: "bytes/s", help: "Bytes per second at most, such as 500kB.", group: "Queue",
-            allowed: .atLeast(ByteCount(1))),
+        .option(
+            \.rate,
+            "--limit-rate",
+            value: "bytes/s",
+            help: "Bytes per second at most, such as 500kB.",
+            group: "Queue",
+            allowed: .atLeast(ByteCount(1))
+        ),
         .option(\.connections, "--connections", help: "Connections at a time.", group: "Queue", allowed: .range(1...64)),
     ]
 

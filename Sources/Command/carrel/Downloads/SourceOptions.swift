@@ -54,7 +54,8 @@ struct SourceOptions: ParameterGroup, Sendable {
         if let token {
             let bytes = try SmallFile.read(token, limit: Self.tokenLimit)
             text = String(validating: bytes, as: UTF8.self).map { String($0.trimmed) }
-            guard text?.isEmpty == false, text?.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) == true
+            guard text?.isEmpty == false,
+                text?.utf8.allSatisfy({ 0x20..<0x7f ~= $0 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) == true
             else { throw UsageError(.badValue, "--token: the file has no token: it must be text") }
         }
         return SourceResolver(list: entries, listName: list ?? "", token: text, servers)

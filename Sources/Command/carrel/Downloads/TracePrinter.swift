@@ -30,12 +30,14 @@ struct TracePrinter: Sendable {
         let (text, fields): (String, [(String, String)]) =
             switch transaction {
             case .began(let kind): ("\(kind.rawValue) begun", [])
-            case .progress(let kind, let step, let done, let total): ("\(kind.rawValue): \(step)", [("step", "step=\(done)/\(total)")])
+            case .progress(let kind, let step, let done, let total):
+                ("\(kind.rawValue): \(step)", [("step", "step=\(done)/\(total)")])
             case .call(let method, let url, let status, let duration):
                 (
                     "request",
                     [
-                        ("method", "method=\(method)"), ("url", "url=\(url)"), ("status", "status=\(status.map(String.init) ?? "none")"),
+                        ("method", "method=\(method)"), ("url", "url=\(url)"),
+                        ("status", "status=\(status.map(String.init) ?? "none")"),
                         ("duration", "duration=\(Int64((duration / .milliseconds(1)).rounded()))ms"),
                     ]
                 )
