@@ -794,6 +794,7 @@ if Context.environment["CARREL_BENCH"] != nil {
             carrel("Bytes HTTP HTTPClient LicenseKeys MP4 Media MediaSource Player Proxy Threads Vault") + allocator,
             exclude: ["run"]
         ),
+        benchmark("OfflineBench", carrel("Bytes Downloads Player Reader Threads Vault") + allocator, exclude: ["run"]),
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",

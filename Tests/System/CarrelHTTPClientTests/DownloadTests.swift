@@ -147,7 +147,7 @@ struct `A download` {
         }
     }
 
-    @Test func `continues the version that it has, and begins anew with another one`() async throws {
+    @Test func `continues the version that it has, and starts again with another one`() async throws {
         let server = versionServer(bytes, tag: "\"2\"")
         directory.write("f", Array(bytes[..<400_000]))
         let same = try await client.save(request(server), to: OutputFile(directory.file("f")), resumingAt: 400_000, ifUnchanged: "\"2\"")

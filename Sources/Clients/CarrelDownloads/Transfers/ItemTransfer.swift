@@ -54,11 +54,8 @@ struct ItemTransfer: Sendable {
         let addresses = PlanAddresses(writer.streams, fingerprint: fingerprint, source: source.name, pause: pause) {
             try await source.plan()
         }
-        // a source that changed while the download rested is refused before the item is complete
-        let check = Task { if isContinued { try await addresses.refresh(after: 0) } }
-        defer { check.cancel() }
         let progress = ItemProgress(writer.streams, expectedBytes: expectedBytes)
-        try await transfer(row, writer, source.origin, addresses, progress, check)
+        try await transfer(row, writer, source.origin, addresses, progress, isContinued)
         try await verify(writer)
         try await ItemKeys(opened, id).recordTerms(in: journal)
         guard let item = try await journal.move(id, to: .completed) else { throw Stopped() }
@@ -107,7 +104,12 @@ struct ItemTransfer: Sendable {
 
     /// The package on the disk; nil if it has no plan.
     ///
-    /// - Parameter isKnown: whether the journal knows of its plan, so that a package without one lost files.
+    /// - Parameters:
+    ///   - folder: the folder of the package.
+    ///   - key: its key.
+    ///   - isKnown: whether the journal knows of its plan, so that a package without one lost files.
+    /// - Returns: the writer.
+    /// - Throws: `download.damaged`, `download.key`, `download.source`, `download.disk`.
     private static func plannedPackage(
         _ folder: String,
         _ key: Secret,
@@ -127,7 +129,7 @@ struct ItemTransfer: Sendable {
         _ origin: MediaOrigin,
         _ addresses: PlanAddresses,
         _ progress: ItemProgress,
-        _ check: Task<Void, any Error>
+        _ isContinued: Bool
     ) async throws {
         let stored = try await presentPieces(writer)
         let first = progress.add(stored.map { ($0.key, $0.value) })
@@ -164,6 +166,10 @@ struct ItemTransfer: Sendable {
                 }
             }
         )
+        core.trace("transfers begun", id, [Trace.Field("pieces", .number(missing.count))])
+        // a source that changed while the download rested is refused before the item is complete
+        let check = Task { if isContinued { try await addresses.refresh(after: 0) } }
+        defer { check.cancel() }
         try await transfers.run()
         do { try await check.value } catch {
             // all media are here: only another version of the source counts, not an address that has expired meanwhile
@@ -179,11 +185,12 @@ struct ItemTransfer: Sendable {
             zip(stream.names(stream: index), stream.pieces).map { (name: $0, piece: $1) }
         }
         // the sort is stable
-        return all.filter(\.piece.isInitialization) + all.filter { !$0.piece.isInitialization }.sorted { $0.piece.start < $1.piece.start }
+        return all.filter(\.piece.isInitialization)
+            + all.filter { !$0.piece.isInitialization }.sorted { $0.piece.start < $1.piece.start }
     }
 
-    /// The pieces that are stored: those of the journal whose files have their sizes, and files that became durable just before a crash,
-    /// which are hashed.
+    /// The stored pieces: pieces of the journal whose files have their sizes, and files that became durable just before a crash, which
+    /// are hashed.
     private func presentPieces(_ writer: SavedPackageWriter) async throws -> [SavedPieceName: SavedDigest] {
         let known = try await journal.pieces(of: id)
         var present: [SavedPieceName: SavedDigest] = [:]

@@ -10,9 +10,6 @@ struct DownloadTransfer {
     private let stop: StopSignals
     private let trace: TracePrinter?
 
-    /// The longest time from a signal to the end of the process, in milliseconds.
-    private static let endLimit: UInt32 = 5000
-
     init(_ downloads: Downloads, _ console: Console, _ stop: StopSignals, _ trace: TracePrinter?) {
         self.downloads = downloads
         self.console = console
@@ -84,7 +81,7 @@ struct DownloadTransfer {
         }
         // a thread that waits for a signal ends with the process
         Task { [stop] in
-            await stop.wait(endingWithin: Self.endLimit)
+            await stop.wait()
             work.cancel()
             continuation.yield(.interrupted)
         }

@@ -8,7 +8,9 @@ import CarrelPlayer
 /// The stored licenses of this device as a source of keys, for one use. The vault is opened for the first key that is requested.
 actor DeviceLicenses: LicenseTokenReceiver {
     private let reader: ReaderEngine
-    private let console: Console
+    private let open: @Sendable () async throws -> PlayerEngine
+    /// Whether the engine is of this use alone.
+    private let ownsEngine: Bool
     private var opening: Task<Opened, any Error>?
     /// Licenses inside the source, until the vault is open.
     private var waiting: [String] = []
@@ -25,7 +27,19 @@ actor DeviceLicenses: LicenseTokenReceiver {
 
     init(_ reader: ReaderEngine, _ console: Console) {
         self.reader = reader
-        self.console = console
+        open = { try await reader.open(console) }
+        ownsEngine = true
+    }
+
+    /// Shares an engine, whose vault is opened once for several uses.
+    ///
+    /// - Parameters:
+    ///   - reader: the folder of the player.
+    ///   - engine: opens the engine; its owner closes it.
+    init(_ reader: ReaderEngine, sharing engine: QueueEngine) {
+        self.reader = reader
+        open = { try await engine.open() }
+        ownsEngine = false
     }
 
     func key(_ name: ContentKeyName) async -> ContentKeyAnswer { await key(anyOf: [name]).answer }
@@ -85,14 +99,14 @@ actor DeviceLicenses: LicenseTokenReceiver {
         await opened.keys.end()
         // a token that was not used, too
         await opened.engine.endStreams()
-        await opened.engine.shutdown()
+        if ownsEngine { await opened.engine.shutdown() }
     }
 
     private func opened() async throws -> Opened {
         if let opening { return try await opening.value }
-        let (reader, console) = (reader, console)
+        let open = open
         let task = Task {
-            let engine = try await reader.open(console)
+            let engine = try await open()
             return Opened(engine: engine, keys: LicenseKeys(engine))
         }
         opening = task

@@ -72,7 +72,7 @@ struct PlayCommand: Command {
             if let item = try await saved.item(named: word, resolver) {
                 try await play(item, saved, trace, console)
             } else {
-                try await play(try resolver.source(word), trace, console)
+                try await play(try resolver.source(word), saved.engine, trace, console)
             }
         } catch {
             await saved.close()
@@ -100,15 +100,22 @@ struct PlayCommand: Command {
 
     // MARK: - Other sources
 
-    private func play(_ source: DownloadSource, _ trace: TracePrinter?, _ console: Console) async throws {
+    private func play(
+        _ source: DownloadSource,
+        _ shared: QueueEngine,
+        _ trace: TracePrinter?,
+        _ console: Console
+    ) async throws {
         let engine = ReaderEngine(folder: queue.folder, vault: queue.vault)
         guard MS3URL.seems(source.address) else {
             let given = try keys.keys()
-            let device = DeviceLicenses(engine, console)
+            let device = DeviceLicenses(engine, sharing: shared)
             do {
                 if let license = try licenses.license() { try await device.add(license) }
-                let online = try await OnlineKeys(source, queue, console, trace)
-                let keys = ContentKeySources([given, device] + online.sources + (try licenses.server()))
+                let online = try await OnlineKeys(source, queue.folder, shared, trace)
+                // a session has the licenses of the device too
+                let own: [any ContentKeySource] = online.sources.isEmpty ? [device] : online.sources
+                let keys = ContentKeySources([given] + own + (try licenses.server()))
                 do {
                     try await serve(source, keys, nil, trace, console)
                 } catch {

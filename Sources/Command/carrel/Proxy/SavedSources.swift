@@ -117,15 +117,19 @@ struct SavedFailure: ReportableError {
 struct OnlineKeys {
     let sources: [any ContentKeySource]
     private let session: ContentKeySession?
-    private let engine: QueueEngine?
 
+    /// - Parameters:
+    ///   - source: the source with its license server and its token.
+    ///   - folder: the reader's folder, which is created.
+    ///   - engine: opens the vault.
+    ///   - trace: prints the steps.
     /// - Throws: the errors of the vault, for an entry with a license server.
-    init(_ source: DownloadSource, _ queue: DownloadQueueOptions, _ console: Console, _ trace: TracePrinter?) async throws {
+    init(_ source: DownloadSource, _ folder: ReaderFolder, _ engine: QueueEngine, _ trace: TracePrinter?) async throws {
         guard !source.licenseServer.isEmpty || source.licenseToken != nil else {
-            (sources, session, engine) = ([], nil, nil)
+            (sources, session) = ([], nil)
             return
         }
-        let engine = QueueEngine(path: try queue.folder.make(), queue.vault, console, trace)
+        _ = try folder.make()
         var options = ContentKeySession.Options()
         options.licenseServer = source.licenseServer.isEmpty ? nil : source.licenseServer
         options.certificateURL = source.certificateURL.isEmpty ? nil : source.certificateURL
@@ -134,11 +138,10 @@ struct OnlineKeys {
         }
         options.source = source.address
         let session = ContentKeySession(try await engine.open(), options, trace: trace?.listener)
-        (sources, self.session, self.engine) = ([session], session, engine)
+        (sources, self.session) = ([session], session)
     }
 
     func close() async {
         await session?.end()
-        await engine?.close()
     }
 }
