@@ -56,7 +56,9 @@ struct HLSPlanner {
     // MARK: - Selection
 
     /// The renditions to be saved, each playlist once.
-    private func select(_ list: MultivariantPlaylist, _ url: String, _ builder: inout PlanBuilder) throws(ProxyError) -> [Rendition] {
+    private func select(_ list: MultivariantPlaylist, _ url: String, _ builder: inout PlanBuilder) throws(ProxyError)
+        -> [Rendition]
+    {
         let variants = list.variants.filter { !$0.uri.isEmpty }
         guard let place = selection.variant(variants.map { Int(clamping: $0.bandwidth) }) else {
             throw ProxyError(.manifest, "the playlist has no variant")

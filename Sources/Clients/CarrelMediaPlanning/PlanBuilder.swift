@@ -36,7 +36,7 @@ struct PlanBuilder: Sendable {
         guard !stream.pieces.isEmpty else { return }
         pieceCount += stream.pieces.count
         guard pieceCount <= SavedLimits.pieces else {
-            throw ProxyError(.manifest, "the source has more than \(SavedLimits.pieces) segments, which is more than can be saved")
+            throw ProxyError(.manifest, "the source has more than \(SavedLimits.pieces) segments: it cannot be saved")
         }
         guard plan.streams.count < SavedLimits.streams else {
             throw ProxyError(.manifest, "more than \(SavedLimits.streams) tracks are selected, which is more than can be saved")
