@@ -367,7 +367,7 @@ let serverTargets: [Target] = [
     server(
         "Server",
         over:
-            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority ContentKeys KeyExchange Licensing ClearKey Relay "
+            "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements Authority KeyStore KeyExchange Licensing ClearKey Relay "
             + "EntitlementSources SignOn Streaming Listening EditionDelivery Feeds Administration Website",
         "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
     ),
@@ -409,7 +409,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelMediaPlanning",
         bytes: true,
-        carrel("Bytes Crypto DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
+        carrel("Bytes DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",
@@ -554,7 +554,7 @@ let testTargets: [Target] = [
         "Server/CarrelServerTesting",
         bytes: true,
         carrel(
-            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey ContentKeys Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Tokens Upstream Vault WebAPI Website Works"
+            "Accounts Administration Audio Audit Authority Bytes Catalog ClearKey KeyStore Crypto EditionDelivery EntitlementSources Entitlements Feeds HTTP Home Ingest JSON KeyExchange Licensing Listening Orders Packager Postgres Relay Rights Server SignOn Store Streaming Subscription Testing Threads Tokens Upstream Vault WebAPI Website Works"
         )
     ),
     serverTests("Home", "Administration Postgres"),
@@ -568,10 +568,10 @@ let testTargets: [Target] = [
     serverTests("Entitlements", "Administration EditionDelivery EntitlementSources Entitlements PasswordHash Postgres XML"),
     serverTests("Authority", "Administration Authority JOSE Licensing PasswordHash Rights Streaming Tokens Vault"),
     serverTests("KeyStore", "KeyStore Licensing Rights Tokens"),
-    serverTests("KeyExchange", "CPIX ContentKeys Restoring Rights Streaming"),
+    serverTests("KeyExchange", "CPIX KeyStore Restoring Rights Streaming"),
     serverTests(
         "Licensing",
-        "Administration Authority ContentKeys DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
+        "Administration Authority KeyStore DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
     ),
     serverTests("ClearKey", "EME Metrics Rights Tokens"),
     serverTests("Relay", "Metrics Relay Rights Tokens"),
@@ -593,7 +593,7 @@ let testTargets: [Target] = [
         "Server",
         "Administration Feeds HTTPServer KeyExchange Licensing Listening Metrics PasswordHash Postgres Restoring SignOn Streaming Website"
     ),
-    serverTests("Restoring", "Authority ContentKeys Entitlements Licensing PasswordHash Restoring"),
+    serverTests("Restoring", "Authority KeyStore Entitlements Licensing PasswordHash Restoring"),
 
     tests(
         "Clients/CarrelProxyTests",

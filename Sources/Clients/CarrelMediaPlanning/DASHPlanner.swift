@@ -151,7 +151,6 @@ struct DASHPlanner {
         let isText = stream.properties.mimeType?.lowercased() == "text/vtt"
         let head = isText ? [] : try await initializations.initialization(of: stream)
         let isEncrypted = try addKeys(of: stream, head, &builder)
-        builder.note(head)
         if let index {
             let places = SegmentPlaces(index, of: stream).places
             let rest = remainder(of: stream, head, upTo: places.first?.range?.lowerBound)
@@ -198,7 +197,8 @@ struct DASHPlanner {
     /// The bytes of one file between its initialization segment and its first segment, unless they are the index alone, which is a
     /// document: players of the file read them.
     private func remainder(of stream: MPDStream, _ head: [UInt8], upTo end: Int64?) -> [SavedPiece] {
-        let isInFile = stream.initialization?.byteRange?.offset ?? 0 == 0
+        let isInFile =
+            stream.initialization?.byteRange?.offset ?? 0 == 0
             && stream.initialization.map { $0.url == stream.baseURL } ?? true
         let start = isInFile ? Int64(head.count) : 0
         guard let end, start < end else { return [] }

@@ -29,7 +29,8 @@ package actor IndexCache {
     ///   - threads: read them.
     ///   - memoryLimit: bytes of all indexes that are kept, at most.
     ///   - patience: the time in which an index with all that it leads to is loaded.
-    package init(_ origin: MediaOrigin, _ threads: SessionThreads, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60)) {
+    package init(_ origin: MediaOrigin, _ threads: SessionThreads, memoryLimit: Int = 8 << 20, patience: Duration = .seconds(60))
+    {
         self.origin = origin
         self.threads = threads
         self.memoryLimit = memoryLimit

@@ -22,6 +22,7 @@ package enum SealedFormat {
     /// Bytes of a sealed file.
     ///
     /// - Parameter content: bytes of the content.
+    /// - Returns: bytes of the file.
     package static func storedLength(ofContent content: Int64) -> Int64 {
         let blocks = max(1, (content + Int64(blockLength) - 1) / Int64(blockLength))
         return Int64(headerLength) + content + blocks * Int64(AESGCM.tagByteCount)

@@ -90,7 +90,9 @@ package struct BootImage: Sendable, Equatable {
                 item.tag = tag
             }
             if let text = Self.own("Range", element) {
-                guard let range = TableNumbers.range(text) else { throw Self.fault("boot.xml", "the range of \(path) is malformed") }
+                guard let range = TableNumbers.range(text) else {
+                    throw Self.fault("boot.xml", "the range of \(path) is malformed")
+                }
                 item.range = range
             }
             items.append(item)
@@ -100,6 +102,7 @@ package struct BootImage: Sendable, Equatable {
     /// Reads the name of the boot image in a `root.xml`.
     ///
     /// - Parameter bytes: the file.
+    /// - Returns: a plain name.
     /// - Throws: `saved.format` with the fault.
     package static func name(inRoot bytes: RawSpan) throws(SavedMediaError) -> String {
         let root = try root(bytes, file: "root.xml")
