@@ -210,6 +210,22 @@ struct `A content-key session` {
         #expect(try await engine.licenses().count() == 0)
     }
 
+    @Test func `requests a key again, once, whose license has ended when it comes`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        // the device knows that the server's clock is late
+        film.world.host.wait(.seconds(100))
+        let session = film.session(engine, token: try film.message { $0.duration = 20 })
+        let events = EventLog(session)
+        let error = await #expect(throws: ContentKeyError.self) {
+            try await session.persist([FilmWorld.identifiers[0]], item: "film")
+        }
+        #expect(error?.code == .expired)
+        let all = try await events.events(until: "failed 0 keys.expired")
+        #expect(all.filter { $0 == "retried 0 expired-lease-in-response" }.count == 1)
+        #expect(try await engine.licenses().count() == 0)
+    }
+
     @Test func `shares its delegate and its events with the uses of a proxy`() async throws {
         let film = try await FilmWorld()
         let session = film.session(try await film.world.player(), token: try film.message())
