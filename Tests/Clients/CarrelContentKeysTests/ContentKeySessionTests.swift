@@ -191,23 +191,55 @@ struct `A content-key session` {
         let film = try await FilmWorld()
         let engine = try await film.world.player()
         let session = film.session(engine, token: try film.message())
-        await session.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        session.setDelegate(OwnNetwork(client: HTTPMediaClient()))
         #expect(granted(await session.key(.id(FilmWorld.ids[1].bytes)))?.key == FilmWorld.keys[1])
         #expect(try await engine.licenses().count() == 0)
         await session.end()
         let saving = film.session(engine, token: try film.message { $0.duration = 900 })
-        await saving.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        saving.setDelegate(OwnNetwork(client: HTTPMediaClient()))
         await saving.addRecipient(ContentKeyAsset(id: "film", keys: FilmWorld.identifiers, isSaved: true))
         let request = try await saving.processRequest(FilmWorld.identifiers[0], for: "film")
         // the delegate delivers it online; an app that saves asks for the persistable key
         try await saving.wait(for: request)
         let other = PersistingDelegate(client: HTTPMediaClient())
-        await saving.setDelegate(other)
+        saving.setDelegate(other)
         try await saving.wait(for: try await saving.processRequest(FilmWorld.identifiers[1], for: "film"))
         #expect(try await standing(ofSaved: "film", with: engine).hasPrefix("until "))
         #expect(try await engine.savedItems().savedKeys(ofItem: "film").count == 1)
         try await maintain(["film"], deleting: ["film"], with: engine)
         #expect(try await engine.licenses().count() == 0)
+    }
+
+    @Test func `requests a key again, once, whose license has ended when it comes`() async throws {
+        let film = try await FilmWorld()
+        let engine = try await film.world.player()
+        // the device knows that the server's clock is late
+        film.world.host.wait(.seconds(100))
+        let session = film.session(engine, token: try film.message { $0.duration = 20 })
+        let events = EventLog(session)
+        let error = await #expect(throws: ContentKeyError.self) {
+            try await session.persist([FilmWorld.identifiers[0]], item: "film")
+        }
+        #expect(error?.code == .expired)
+        let all = try await events.events(until: "failed 0 keys.expired")
+        #expect(all.filter { $0 == "retried 0 expired-lease-in-response" }.count == 1)
+        #expect(try await engine.licenses().count() == 0)
+    }
+
+    @Test func `shares its delegate and its events with the uses of a proxy`() async throws {
+        let film = try await FilmWorld()
+        let session = film.session(try await film.world.player(), token: try film.message())
+        let events = EventLog(session)
+        session.setDelegate(OwnNetwork(client: HTTPMediaClient()))
+        let use = session.newUse()
+        #expect(granted(await use.key(.id(FilmWorld.ids[2].bytes)))?.key == FilmWorld.keys[2])
+        await use.end()
+        let second = session.newUse()
+        #expect(granted(await second.key(.id(FilmWorld.ids[1].bytes)))?.key == FilmWorld.keys[1])
+        let all = try await events.events(until: "available 1")
+        #expect(all == ["provided online 2", "available 2", "provided online 1", "available 1"])
+        await second.end()
+        await session.end()
     }
 
     @Test func `requests a key again after the service replaced its certificate`() async throws {
@@ -259,7 +291,7 @@ struct `A content-key session` {
         #expect(after.id == before.id && after.data != before.data)
         await session.removeRecipient("film")
         let silent = SilentDelegate()
-        await session.setDelegate(silent)
+        session.setDelegate(silent)
         let open = try await session.processRequest(FilmWorld.identifiers[1], for: "other")
         try await waitUntil { silent.requests.count == 1 }
         await session.removeRecipient("other")

@@ -49,13 +49,15 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     nonisolated let client: any MediaHTTPClient
     nonisolated let server: KeyAddressServer
     nonisolated let log: KeyDeliveryLog
-    private nonisolated let audience = Locked<[Int: AsyncStream<ContentKeyEvent>.Continuation]>([:])
+    /// The readers of events and the delegate, which separate uses share with their session.
+    private nonisolated let audience: Audience
+    /// Whether the events end with this session.
+    private nonisolated let ownsAudience: Bool
     /// The licenses in use; nil without a player.
     var licenses: LicenseKeys?
 
     var token: String?
     private var tokenError: ContentKeyError?
-    private var delegate: any ContentKeySessionDelegate = OwnDelivery()
     var assets: [ContentKeyAsset.ID: AssetKeys] = [:]
     private var requestCount = 0
     /// The newest request of each key of an asset.
@@ -71,6 +73,13 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     var heldLicenses: Set<String> = []
     private var lastDelivery: Task<Void, Never>?
     private var isEnded = false
+
+    private final class Audience: Sendable {
+        let readers = Locked<[Int: AsyncStream<ContentKeyEvent>.Continuation]>([:])
+        let delegate = Locked<any ContentKeySessionDelegate>(OwnDelivery())
+    }
+
+    private nonisolated var delegate: any ContentKeySessionDelegate { audience.delegate.withLock { $0 } }
 
     struct RequestKey: Hashable {
         let asset: ContentKeyAsset.ID
@@ -106,11 +115,23 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         client: any MediaHTTPClient = HTTPMediaClient(),
         trace: (@Sendable (Trace) -> Void)? = nil
     ) {
+        self.init(engine, options, client: client, log: KeyDeliveryLog(trace), audience: nil)
+    }
+
+    private init(
+        _ engine: PlayerEngine?,
+        _ options: Options,
+        client: any MediaHTTPClient,
+        log: KeyDeliveryLog,
+        audience: Audience?
+    ) {
         self.engine = engine
         self.options = options
         self.client = client
+        self.log = log
+        self.audience = audience ?? Audience()
+        ownsAudience = audience == nil
         token = options.licenseToken
-        log = KeyDeliveryLog(trace)
         server = KeyAddressServer(
             client: client,
             fields: options.keyServerFields,
@@ -121,23 +142,25 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// The events from now on: a new sequence for each call. A reader that is more than 1,024 events late loses the oldest.
     public nonisolated var events: AsyncStream<ContentKeyEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
-            let id = audience.withLock { audience in
-                let id = (audience.keys.max() ?? 0) + 1
-                audience[id] = continuation
+            let id = audience.readers.withLock { readers in
+                let id = (readers.keys.max() ?? 0) + 1
+                readers[id] = continuation
                 return id
             }
-            continuation.onTermination = { [weak self] _ in self?.audience.withLock { $0[id] = nil } }
+            continuation.onTermination = { [weak audience] _ in audience?.readers.withLock { $0[id] = nil } }
         }
     }
 
     nonisolated func report(_ event: ContentKeyEvent) {
-        for continuation in audience.withLock({ Array($0.values) }) { continuation.yield(event) }
+        for continuation in audience.readers.withLock({ Array($0.values) }) { continuation.yield(event) }
     }
 
     /// Sets the delegate.
     ///
     /// - Parameter delegate: answers the requests from now on; nil for the session itself.
-    public func setDelegate(_ delegate: (any ContentKeySessionDelegate)?) { self.delegate = delegate ?? OwnDelivery() }
+    public nonisolated func setDelegate(_ delegate: (any ContentKeySessionDelegate)?) {
+        audience.delegate.withLock { $0 = delegate ?? OwnDelivery() }
+    }
 
     // MARK: Recipients
 
@@ -318,22 +341,9 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         licenses = LicenseKeys(engine, settings)
     }
 
-    /// Starts a separate session with the same options.
+    /// Starts a separate session with the same options, delegate and readers of events.
     public nonisolated func newUse() -> any CountedKeySource {
-        ContentKeySession(engine, options, client: client, log: log)
-    }
-
-    private init(_ engine: PlayerEngine?, _ options: Options, client: any MediaHTTPClient, log: KeyDeliveryLog) {
-        self.engine = engine
-        self.options = options
-        self.client = client
-        self.log = log
-        token = options.licenseToken
-        server = KeyAddressServer(
-            client: client,
-            fields: options.keyServerFields,
-            origin: options.keyServerOrigin ?? options.source
-        )
+        ContentKeySession(engine, options, client: client, log: log, audience: audience)
     }
 
     /// Takes a token for the keys that are requested from now on.
@@ -374,6 +384,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         await licenses?.end()
         for license in heldLicenses { await engine?.endUnused(license) }
         heldLicenses = []
-        for continuation in audience.withLock({ Array($0.values) }) { continuation.finish() }
+        guard ownsAudience else { return }
+        for continuation in audience.readers.withLock({ Array($0.values) }) { continuation.finish() }
     }
 }
