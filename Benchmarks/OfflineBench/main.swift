@@ -12,7 +12,7 @@ import Glibc
 //
 //   OfflineBench save FOLDER URL          saves a stream: `save SECONDS PROCESSOR-SECONDS PEAK-KIB STATE`
 //   OfflineBench queue FOLDER URL COUNT   queues a stream under COUNT addresses, then saves one: `queue SECONDS PEAK-KIB STATE`
-//   OfflineBench part FOLDER URL BYTES    saves so many bytes of a stream, and stops
+//   OfflineBench part FOLDER URL BYTES    saves BYTES of a stream, and stops
 //   OfflineBench resume FOLDER URL        continues an item, the vault open: `resume SECONDS-TO-THE-FIRST-REQUEST STATE`
 // - the vault is created before the time starts.
 
@@ -43,7 +43,8 @@ func usage() -> rusage {
 
 func processorTime() -> Duration {
     let usage = usage()
-    return .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+    return .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
 }
 
 /// Most memory since the vault opened, whose passphrase alone takes 128 MiB, in KiB.
@@ -52,7 +53,9 @@ func peakMemory() -> Int {
     defer { unsafe fclose(file) }
     var line = [CChar](repeating: 0, count: 256)
     while unsafe fgets(&line, 256, file) != nil {
-        let words = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split { $0 == " " || $0 == "\t" }
+        let words = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split {
+            $0 == " " || $0 == "\t"
+        }
         if words.first == "VmHWM:", words.count > 1 { return Int(words[1]) ?? 0 }
     }
     return 0
@@ -70,7 +73,10 @@ case "save":
     let (item, _) = try await downloads.add(DownloadSource(url))
     try await downloads.run(until: item.id)
     let state = try await downloads.item(item.id)
-    print("save \(seconds(start.duration(to: .now))) \(seconds(processorTime() - processor)) \(peakMemory()) \(state.state.rawValue)")
+    print(
+        "save \(seconds(start.duration(to: .now))) \(seconds(processorTime() - processor)) \(peakMemory()) "
+            + state.state.rawValue
+    )
     if let message = state.message { print(message) }
 case "queue":
     let start = ContinuousClock.now

@@ -36,7 +36,8 @@ struct `Secrets of key delivery` {
             $0.keyServerFields = [MediaHTTPField("Authorization", "Bearer \(ticket)")]
         }
         try await session.persist(FilmWorld.identifiers + [address], item: "film")
-        try await film.session(engine, token: action, log).persist([ContentKeyIdentifier(.id(PlayerWorld.kid.bytes))], item: "other")
+        let other = [ContentKeyIdentifier(.id(PlayerWorld.kid.bytes))]
+        try await film.session(engine, token: action, log).persist(other, item: "other")
         let package = try await engine.savedItems().makePackageKey(ofItem: "film")
         let journal = try await engine.savedItems().journalKey()
         let keys = SavedKeys(engine, item: "film", trace: { log.add($0) })

@@ -99,7 +99,9 @@ func waitUntil(_ holds: () async throws -> Bool) async throws {
 extension Scrypt {
     /// For tests.
     fileprivate static var cheap: Scrypt {
-        guard let cheap = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1) else { preconditionFailure("scrypt has no cheap cost") }
+        guard let cheap = try? Scrypt(cost: 16, blockSize: 8, parallelism: 1) else {
+            preconditionFailure("scrypt has no cheap cost")
+        }
         return cheap
     }
 }

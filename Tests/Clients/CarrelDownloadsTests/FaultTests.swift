@@ -245,7 +245,10 @@ struct `A download with faults` {
         world.server.fail { call in
             guard call.path.hasPrefix("stream/") else { return false }
             if call.path.hasSuffix("playlist.m3u8") {
-                let lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:4", "#EXT-X-KEY:METHOD=AES-128,URI=\"/key\"", "#EXTINF:4,", "1.ts", "#EXT-X-ENDLIST", ""]
+                let lines = [
+                    "#EXTM3U", "#EXT-X-TARGETDURATION:4", "#EXT-X-KEY:METHOD=AES-128,URI=\"/key\"", "#EXTINF:4,", "1.ts",
+                    "#EXT-X-ENDLIST", "",
+                ]
                 return call.connection.respond(body: Array(lines.joined(separator: "\n").utf8))
             }
             return call.connection.respond(503)
@@ -304,7 +307,10 @@ struct `A download with faults` {
         try await queue.run(until: item.id)
         let changed = try await queue.item(item.id)
         #expect(changed.state == .failed && changed.reason == "download.changed")
-        #expect(changed.message?.contains("http://127.0.0.1:\(world.server.port)/master.m3u8") == true, "\(changed.message ?? "")")
+        #expect(
+            changed.message?.contains("http://127.0.0.1:\(world.server.port)/master.m3u8") == true,
+            "\(changed.message ?? "")"
+        )
         // from the beginning
         try await queue.restart(item.id)
         try await queue.run(until: item.id)
@@ -360,7 +366,7 @@ struct `A download with faults` {
         try await locked.pause(item.id)
         try await locked.resume(item.id)
         await #expect(throws: DownloadError(.vault, "")) { try await locked.run(until: item.id) }
-        // it is no fault of the item
+        // the item is not the cause
         #expect(try await locked.item(item.id).state == .queued)
         await #expect(throws: DownloadError(.vault, "")) { try await locked.add(DownloadSource("https://media.example/2.m3u8")) }
         try await locked.delete(item.id)

@@ -11,7 +11,7 @@ struct `A full disk` {
         (try? await runProcess(["unshare", "-Urm", "true"]))?.status == .exited(0)
     }
 
-    /// Runs a script with a reader's folder of so many KiB; the vault is elsewhere.
+    /// Runs a script with a reader's folder of `size` KiB; the vault is elsewhere.
     private func run(_ script: String, size: Int, _ world: DownloadWorld, _ url: String) async throws -> String {
         let folder = world.directory.file("small")
         let engine = try await world.engine()
@@ -21,7 +21,8 @@ struct `A full disk` {
             "program() { \(programFolder)/DownloadProgram \(folder) \"$@\" || true; }", script,
         ]
         let environment = [
-            "CARREL_VAULT_PASSPHRASE": DownloadWorld.passphrase, "CARREL_VAULT_FOLDER": "\(world.reader)/vault", "PATH": "/usr/bin:/bin:/usr/sbin",
+            "CARREL_VAULT_PASSPHRASE": DownloadWorld.passphrase, "CARREL_VAULT_FOLDER": "\(world.reader)/vault",
+            "PATH": "/usr/bin:/bin:/usr/sbin",
             "URL": url,
         ]
         let result = try await runProcess(
@@ -56,7 +57,11 @@ struct `A full disk` {
         )
         let lines = output.split(separator: "\n").map(String.init)
         let first = try #require(lines.first)
-        #expect(first.contains("disk") && first.contains("full") || first.hasPrefix("failed") && first.hasSuffix("download.disk-full"), "\(first)")
+        #expect(
+            first.contains("disk") && first.contains("full")
+                || first.hasPrefix("failed") && first.hasSuffix("download.disk-full"),
+            "\(first)"
+        )
         #expect(lines.dropFirst().first?.hasPrefix("completed") == true, "\(output)")
         #expect(lines.last == "30")
         let counts = world.server.segments.reduce(into: [:]) { $0[$1, default: 0] += 1 }
@@ -81,6 +86,9 @@ struct `A full disk` {
         )
         #expect(output.hasPrefix("completed"))
         let rest = output.split(separator: "\n").dropFirst().map(String.init)
-        #expect(Set(rest).isSubset(of: [".lock", ".reserve", "downloads.sqlite", "downloads.sqlite-wal", "downloads.sqlite-shm"]), "\(output)")
+        #expect(
+            Set(rest).isSubset(of: [".lock", ".reserve", "downloads.sqlite", "downloads.sqlite-wal", "downloads.sqlite-shm"]),
+            "\(output)"
+        )
     }
 }

@@ -69,7 +69,10 @@ struct `A transferring process that is killed` {
         try await queue.run()
         #expect(try await queue.item(item.id).state == .completed)
         #expect(world.isWhole(item.id, count: 60))
-        #expect(killedInTransfers >= Self.kills / 5, "\(killedInTransfers) of \(Self.kills) kills hit transfers, \(completed) items completed")
+        #expect(
+            killedInTransfers >= Self.kills / 5,
+            "\(killedInTransfers) of \(Self.kills) kills hit transfers, \(completed) items completed"
+        )
         await queue.close()
     }
 
@@ -79,7 +82,9 @@ struct `A transferring process that is killed` {
         for kill in 0..<Self.kills {
             let (item, _) = try await queue.add(DownloadSource("\(world.server.url)?\(kill)"))
             // also one whose transfers were killed
-            if kill % 2 == 0 { try await queue.run() } else {
+            if kill % 2 == 0 {
+                try await queue.run()
+            } else {
                 let process = try program([world.reader, "run"])
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...300)))
                 _ = await process.kill()

@@ -75,7 +75,8 @@ final class StreamServer: Sendable {
         case "video.m3u8": call.connection.respond(body: Array(playlist(state).utf8))
         case "key": call.connection.respond(body: [UInt8](repeating: 7, count: 16))
         default:
-            guard let number = Int(call.path.dropFirst(8).dropLast(3)), call.path.hasPrefix("segment"), number < state.count else {
+            guard let number = Int(call.path.dropFirst(8).dropLast(3)), call.path.hasPrefix("segment"), number < state.count
+            else {
                 call.connection.respond(404)
                 return
             }

@@ -22,7 +22,7 @@ public enum DownloadEvent: Sendable {
     case located(id: String, folder: String)
     /// The item's state or reason changed.
     case changed(DownloadItem)
-    /// Media of so much time of a selection are on the disk.
+    /// More media of a selection are on the disk: `loaded` of the `expected` time.
     case progress(DownloadItem, Selection, loaded: Duration, expected: Duration)
     /// All media of a selection are on the disk.
     case selectionFinished(id: String, Selection)

@@ -11,7 +11,7 @@ public struct DownloadItem: Sendable, Hashable {
     public var title: String
     /// The state.
     public var state: DownloadState
-    /// What a waiting item waits for (``DownloadRequirements/Reason``), or the code of a failed item's error; nil otherwise.
+    /// The requirement that a waiting item waits for (``DownloadRequirements/Reason``), or the code of a failed item's error; nil otherwise.
     public var reason: String?
     /// The error of a failed item in words, a lower-case sentence without a period; nil otherwise.
     public var message: String?
@@ -36,10 +36,11 @@ public struct DownloadItem: Sendable, Hashable {
         self.state = state
     }
 
-    /// The object that scripts read: `id`, `title`, `state`, `reason`, `done`, `total` and `until`; bytes, and a time as in RFC 3339.
+    /// The object that scripts read: `id`, `title`, `state`, `reason`, `done`, `total` in bytes, and `until` (RFC 3339).
     public var json: JSON {
         [
-            "id": .string(id), "title": .string(title), "state": .string(state.rawValue), "reason": reason.map { .string($0) } ?? .null,
+            "id": .string(id), "title": .string(title), "state": .string(state.rawValue),
+            "reason": reason.map { .string($0) } ?? .null,
             "done": .integer(done), "total": .integer(total), "until": until.map { .string($0.description) } ?? .null,
         ]
     }

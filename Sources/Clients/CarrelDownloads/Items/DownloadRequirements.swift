@@ -12,7 +12,7 @@ public struct DownloadRequirements: Sendable, Hashable {
         case unmetered
     }
 
-    /// What an item waits for.
+    /// The requirement that an item waits for.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// A network.
         case network

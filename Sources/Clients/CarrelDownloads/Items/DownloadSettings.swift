@@ -2,7 +2,7 @@
 
 /// How a stream is saved.
 public struct DownloadSettings: Sendable, Hashable {
-    /// What is sealed on the disk.
+    /// The files that are sealed on the disk.
     public enum Seal: String, Sendable, Hashable, CaseIterable {
         /// Playlists, and clear media of a protected source; other media stay as delivered.
         case keys
@@ -14,7 +14,7 @@ public struct DownloadSettings: Sendable, Hashable {
     public var selection = DownloadSelection()
     /// The conditions for its transfers.
     public var requirements = DownloadRequirements()
-    /// What is sealed on the disk.
+    /// The files that are sealed on the disk.
     public var seal = Seal.keys
     /// Higher starts first.
     public var priority = 0

@@ -11,7 +11,7 @@ public struct DownloadSource: Sendable {
     public var address: String
     /// The license server of a protected stream; empty for the service of the player, or for clear streams.
     public var licenseServer: String
-    /// Where the certificate of the license server is; empty for its usual route.
+    /// The address of the license server's certificate; empty for its usual route.
     public var certificateURL: String
     /// A license server of ClearKey, for streams without another one; empty for none.
     public var clearKeyServer: String

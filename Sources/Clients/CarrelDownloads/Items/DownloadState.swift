@@ -49,7 +49,8 @@ public enum DownloadState: String, Sendable, Hashable, CaseIterable {
         case (.downloading, .verifying), (.downloading, .queued), (.downloading, .waiting), (.downloading, .paused),
             (.downloading, .failed):
             true
-        case (.verifying, .completed), (.verifying, .queued), (.verifying, .waiting), (.verifying, .paused), (.verifying, .failed):
+        case (.verifying, .completed), (.verifying, .queued), (.verifying, .waiting), (.verifying, .paused),
+            (.verifying, .failed):
             true
         case (.paused, .queued), (.failed, .queued): true
         default: false

@@ -54,7 +54,9 @@ extension Journal {
         static let openItems = SQL(
             "SELECT * FROM item WHERE state NOT IN ('completed', 'expired', 'failed') ORDER BY priority DESC, added, id"
         )
-        static let dueRenewals = SQL("SELECT * FROM item WHERE renews <= $1 AND state IN ('completed', 'expired') ORDER BY renews LIMIT 20")
+        static let dueRenewals = SQL(
+            "SELECT * FROM item WHERE renews <= $1 AND state IN ('completed', 'expired') ORDER BY renews LIMIT 20"
+        )
         static let bySource = SQL("SELECT * FROM item WHERE source = $1")
         static let count = SQL("SELECT COUNT(*) FROM item")
         static let add = SQL(

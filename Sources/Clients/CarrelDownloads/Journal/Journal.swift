@@ -6,7 +6,7 @@ import CarrelStore
 
 /// The journal of downloads: items and their durable files, in an SQLite database that several processes have open.
 ///
-/// Each change of a state is a transaction that checks the state before, so that a pause of one process is never overwritten by another.
+/// Each change of a state is a transaction that checks the state before, so that no process overwrites the pause of another.
 final class Journal: Sendable {
     /// Items at most.
     static let itemLimit = 10_000
@@ -98,6 +98,7 @@ final class Journal: Sendable {
     ///   - reason: what it waits for, or the code of its error.
     ///   - error: its error.
     /// - Returns: the item; nil if it does not exist, or its state does not allow the change.
+    /// - Throws: `download.journal`, `download.disk-full`.
     @discardableResult
     func move(
         _ id: String,
@@ -126,8 +127,9 @@ final class Journal: Sendable {
     /// - Parameters:
     ///   - id: the item.
     ///   - givesBack: whether its licenses are returned.
-    ///   - onlyIncomplete: whether a complete item is left as it is.
+    ///   - onlyIncomplete: whether a complete item is left unchanged.
     /// - Returns: false if it does not exist, or is left.
+    /// - Throws: `download.journal`, `download.disk-full`.
     func markRemoved(_ id: String, givesBack: Bool, onlyIncomplete: Bool = false) async throws(DownloadError) -> Bool {
         let statement = onlyIncomplete ? Statement.setCancelled : Statement.setRemoving
         return try await write { try $0.run(statement, [.text(id), .integer(givesBack ? 1 : 0)]) > 0 }
@@ -251,7 +253,7 @@ final class Journal: Sendable {
         }
     }
 
-    /// Records that a part of a file is durable; nil if it begins anew.
+    /// Records that a part of a file is durable; nil if the piece starts again.
     func setPartial(_ name: SavedPieceName, _ partial: PartialPiece?, of id: String) async throws(DownloadError) {
         try await write { transaction in
             if let partial {
@@ -268,7 +270,10 @@ final class Journal: Sendable {
         try await read { transaction in
             var out: [Int: ResourceVersion] = [:]
             for row in try transaction.rows(Statement.resources, [.text(id)]) {
-                out[Int(try row.integer(0))] = ResourceVersion(validator: try row.textIfPresent(1), length: try row.integerIfPresent(2))
+                out[Int(try row.integer(0))] = ResourceVersion(
+                    validator: try row.textIfPresent(1),
+                    length: try row.integerIfPresent(2)
+                )
             }
             return out
         }
@@ -283,7 +288,7 @@ final class Journal: Sendable {
         try await write { try $0.run(Statement.addResource, values) }
     }
 
-    /// Removes what is known of the files of an item that starts again.
+    /// Removes the rows of the files of an item that starts again.
     func restart(_ id: String) async throws(DownloadError) {
         try await write { transaction in
             try transaction.run(Statement.removePieces, [.text(id)])

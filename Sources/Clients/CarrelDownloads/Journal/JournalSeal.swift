@@ -34,13 +34,16 @@ struct JournalSeal: Sendable {
         let source = content.source
         var object: JSONObject = [
             "title": .string(source.title), "address": .string(source.address), "server": .string(source.licenseServer),
-            "certificate": .string(source.certificateURL), "clearKey": .string(source.clearKeyServer), "http": .bool(source.allowsPlainHTTP),
+            "certificate": .string(source.certificateURL), "clearKey": .string(source.clearKeyServer),
+            "http": .bool(source.allowsPlainHTTP),
             "private": .bool(source.allowsPrivateNetworks),
             "fields": .array(source.originFields.map { ["name": .string($0.name), "value": .string($0.value)] }),
             "audio": content.selection.audio.json, "subtitles": content.selection.subtitles.json,
             "bitrate": .integer(content.selection.minimumBitrate),
         ]
-        object["token"] = source.licenseToken.map { token in token.withBytes { .string(String(decoding: [UInt8](copying: $0), as: UTF8.self)) } }
+        object["token"] = source.licenseToken.map { token in
+            token.withBytes { .string(String(decoding: [UInt8](copying: $0), as: UTF8.self)) }
+        }
         let plaintext = JSON.object(object).write()
         let nonce = Random.bytes(AESGCM.nonceByteCount)
         do throws(CryptoError) {

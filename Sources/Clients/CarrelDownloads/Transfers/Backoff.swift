@@ -9,9 +9,10 @@ struct Backoff: Sendable {
         self.pace = pace
     }
 
-    /// The pause after a further failure; nil if there were too many.
+    /// Counts a failure.
     ///
-    /// - Parameter least: what the server demanded.
+    /// - Parameter least: the pause that the server demanded; nil for none.
+    /// - Returns: the pause before the next attempt; nil if there were too many.
     mutating func next(atLeast least: Duration?) -> Duration? {
         failures += 1
         guard failures < pace.attempts else { return nil }

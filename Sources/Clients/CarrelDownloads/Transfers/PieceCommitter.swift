@@ -5,7 +5,7 @@ import CarrelThreads
 
 /// Makes finished pieces durable, many at a time: one sync of the file system, then one transaction of the journal.
 actor PieceCommitter {
-    /// A batch is full with so many pieces, or bytes.
+    /// The pieces of a full batch, and its bytes.
     private static let pieceLimit = 256
     private static let byteLimit: Int64 = 64 << 20
 
@@ -38,7 +38,7 @@ actor PieceCommitter {
         self.record = record
     }
 
-    /// Adds a finished piece. Waits for the disk if it is more than a batch behind.
+    /// Adds a finished piece. Waits while the disk has more than one batch to write.
     ///
     /// - Throws: the failure of an earlier batch.
     func add(_ file: PieceFile, _ digest: SavedDigest) async throws {

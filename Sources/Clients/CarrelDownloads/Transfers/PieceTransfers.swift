@@ -28,9 +28,9 @@ struct PieceTransfers: Sendable {
     private let record: Record
     private let todo: Locked<Todo>
 
-    /// What the journal and the queue have to know of a transfer.
+    /// Reports of a transfer to the journal and the queue.
     struct Record: Sendable {
-        /// Records that a part of a piece is durable, or that it begins anew.
+        /// Records that a part of a piece is durable, or that the piece starts again.
         let partial: @Sendable (SavedPieceName, PartialPiece?) async throws -> Void
         /// Counts bytes that arrive, against the limits of the item.
         let bytes: @Sendable (Int) throws -> Void
@@ -40,7 +40,14 @@ struct PieceTransfers: Sendable {
     ///   - missing: the pieces to transfer, in their order.
     ///   - partials: pieces that are present in part.
     ///   - versions: the versions of their resources.
-    ///   - record: what the journal and the queue have to know.
+    ///   - origin: has the media.
+    ///   - addresses: the addresses of the pieces.
+    ///   - writer: the package.
+    ///   - committer: makes finished pieces durable.
+    ///   - context: threads and limits of all transfers.
+    ///   - limits: the limits of the item.
+    ///   - pace: times and attempts.
+    ///   - record: reports to the journal and the queue.
     init(
         _ missing: [(name: SavedPieceName, piece: SavedPiece)],
         partials: [SavedPieceName: PartialPiece],
@@ -66,7 +73,8 @@ struct PieceTransfers: Sendable {
         self.record = record
     }
 
-    /// Transfers all pieces; the first that fails ends the others. Those that are complete then, or when the task is cancelled, are kept.
+    /// Transfers all pieces; the first that fails ends the others. Pieces that are complete by then are kept, also if the task is
+    /// cancelled.
     ///
     /// - Throws: ``DownloadError``, `CancellationError`.
     func run() async throws {
@@ -107,7 +115,7 @@ struct PieceTransfers: Sendable {
                 }
             } catch {
                 if Task.isCancelled { throw CancellationError() }
-                // a connection that breaks again and again, but brings bytes each time, is no failure
+                // a connection that breaks again and again, but brings bytes each time, does not count as failing
                 if todo.withLock({ $0.partials[name]?.length ?? 0 }) > progress { backoff.reset() }
                 switch TransferFailure(error) {
                 case .transient(let error):
@@ -172,7 +180,7 @@ struct PieceTransfers: Sendable {
             try await committer.add(file, digest)
         } catch {
             stream.cancel()
-            // what is there is continued, if the server names the version
+            // the bytes that were received are continued, if the server names the version
             if let validator = stream.validator, !file.isSealed, file.length > 0 {
                 todo.withLock { $0.partials[name] = PartialPiece(validator: validator, length: file.length) }
                 file.suspend()
@@ -191,7 +199,10 @@ struct PieceTransfers: Sendable {
             try record.bytes(bytes.count)
             count += Int64(bytes.count)
             guard count <= piece.range.map({ Int64($0.count) }) ?? Self.byteLimit else {
-                throw ProxyError(.wrongLength, "\(stream.name): the server returned more than \(count - Int64(bytes.count)) bytes")
+                throw ProxyError(
+                    .wrongLength,
+                    "\(stream.name): the server returned more than \(count - Int64(bytes.count)) bytes"
+                )
             }
             try file.append(bytes)
             if noted.duration(to: .now) > pace.partialTime, let validator = stream.validator, !file.isSealed {

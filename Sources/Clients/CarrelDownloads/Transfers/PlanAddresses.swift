@@ -4,8 +4,8 @@ import CarrelMediaPlanning
 import CarrelMediaSource
 import CarrelSavedMedia
 
-/// The addresses of the pieces of a plan. They may contain tickets that expire: then the playlist is loaded again, and the same positions
-/// of the new plan have new addresses.
+/// The addresses of the pieces of a plan. They may contain tickets that expire: then the playlist is loaded again, and the same
+/// positions of the new plan have new addresses.
 actor PlanAddresses {
     private var addresses: [SavedPieceName: String] = [:]
     private var generation = 0
@@ -49,14 +49,20 @@ actor PlanAddresses {
     /// - Throws: `download.changed` if the source is another one now; the errors of planning.
     func refresh(after known: Int) async throws {
         guard generation == known else { return }
-        let task = loading ?? Task { [load, pause = pause()] in
-            try await Task.sleep(for: pause)
-            return try await load()
-        }
+        let task =
+            loading
+            ?? Task { [load, pause = pause()] in
+                try await Task.sleep(for: pause)
+                return try await load()
+            }
         loading = task
         let plan: MediaPlan
         do {
-            plan = try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            plan = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         } catch {
             loading = nil
             throw error
@@ -80,7 +86,9 @@ actor PlanAddresses {
         var new: [SavedPieceName: String] = [:]
         for (index, (old, stream)) in zip(streams, fresh).enumerated() {
             guard old.kind == stream.kind, old.pieces.count == stream.pieces.count else {
-                throw changed("the \(old.kind) stream \(index) has \(stream.pieces.count) segments instead of \(old.pieces.count)")
+                throw changed(
+                    "the \(old.kind) stream \(index) has \(stream.pieces.count) segments instead of \(old.pieces.count)"
+                )
             }
             let pieces = Dictionary(uniqueKeysWithValues: zip(old.names(stream: index), old.pieces))
             for (name, piece) in zip(stream.names(stream: index), stream.pieces) {

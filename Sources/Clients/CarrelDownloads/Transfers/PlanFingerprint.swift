@@ -6,8 +6,7 @@ import CarrelMedia
 import CarrelMediaPlanning
 import CarrelSavedMedia
 
-/// The digest of what a plan says about the media, without addresses, which may have new tickets: two plans of one version of a source have
-/// the same.
+/// The digest of a plan without its addresses, which may have new tickets: two plans of one version of a source have the same digest.
 enum PlanFingerprint {
     /// Tags of media playlists that say how segments are read (RFC 8216 §4.3).
     private static let tags = [
@@ -25,10 +24,14 @@ enum PlanFingerprint {
 
     private static func lines(of plan: MediaPlan) -> [String] {
         var lines: [String] = []
-        for key in plan.keys { lines.append("key \(key.method ?? "") \(key.keyFormat ?? "") \(key.names.filter { !$0.isAddress })") }
+        for key in plan.keys {
+            lines.append("key \(key.method ?? "") \(key.keyFormat ?? "") \(key.names.filter { !$0.isAddress })")
+        }
         for stream in plan.streams {
             lines.append("stream \(stream.kind) \(stream.bandwidth) \(stream.pieces.count)")
-            for piece in stream.pieces { lines.append("\(piece.isInitialization) \(piece.isEncrypted) \(piece.range?.description ?? "")") }
+            for piece in stream.pieces {
+                lines.append("\(piece.isInitialization) \(piece.isEncrypted) \(piece.range?.description ?? "")")
+            }
         }
         for document in plan.documents {
             if document.bytes.starts(with: Array("#EXTM3U".utf8)) {

@@ -5,7 +5,7 @@ import CarrelSavedMedia
 
 /// The versions of the resources of which several pieces are parts: ranges of two versions make no medium.
 actor ResourceVersions {
-    /// The number of the resource of each piece that is a range. Numbers follow the order of the plan, whatever the addresses are.
+    /// The number of the resource of each piece that is a range. Numbers follow the order of the plan, not the addresses.
     private let numbers: [SavedPieceName: Int]
     private var versions: [Int: ResourceVersion]
     private let record: @Sendable (Int, ResourceVersion) async throws -> Void

@@ -3,7 +3,7 @@
 import CarrelHTTPClient
 import CarrelThreads
 
-/// What all transfers of a queue share.
+/// Threads and limits that all transfers of a queue share.
 struct TransferContext: Sendable {
     /// Runs the tasks of transfers, which wait for the disk.
     let executor = BlockingExecutor(name: "download", count: 4)
@@ -23,7 +23,9 @@ struct TransferContext: Sendable {
 
     func update(_ limits: DownloadQueueLimits) {
         slots.setLimits(total: limits.transfers.connections ?? Self.connections, perHost: limits.connectionsPerHost)
-        if bandwidth.bytesPerSecond != limits.transfers.bytesPerSecond { bandwidth.bytesPerSecond = limits.transfers.bytesPerSecond }
+        if bandwidth.bytesPerSecond != limits.transfers.bytesPerSecond {
+            bandwidth.bytesPerSecond = limits.transfers.bytesPerSecond
+        }
     }
 }
 

@@ -72,7 +72,8 @@ extension DownloadError {
         message.split(separator: " ", omittingEmptySubsequences: false).map { word in
             let address = word.trimmingPrefix { $0 == "'" }
             guard MediaOrigin.isURL(String(address)) else { return String(word) }
-            let end = address.lastIndex { $0 != ":" && $0 != "'" && $0 != "," }.map { address.index(after: $0) } ?? address.endIndex
+            let end =
+                address.lastIndex { $0 != ":" && $0 != "'" && $0 != "," }.map { address.index(after: $0) } ?? address.endIndex
             let quote = word.startIndex == address.startIndex ? "" : "'"
             return quote + Trace.Value.url(String(address[..<end])).description + address[end...]
         }.joined(separator: " ")

@@ -36,7 +36,9 @@ extension MediaOrigin {
         limits: [BandwidthLimit] = [],
         named name: String
     ) async throws(ProxyError) -> (stream: OriginStream, offset: Int64) {
-        guard case .servers(let named, let origins, let client) = place else { return (try await open(reference, range: range), 0) }
+        guard case .servers(let named, let origins, let client) = place else {
+            return (try await open(reference, range: range), 0)
+        }
         var request: ClientRequest
         do throws(ProxyError) { request = try self.request(reference, range, named, origins, within: Self.mediaTime) } catch {
             throw ProxyError(error.code, "\(name): its address may not be used")

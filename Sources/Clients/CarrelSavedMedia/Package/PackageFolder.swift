@@ -84,7 +84,7 @@ struct PackageFolder: Sendable {
         return descriptor
     }
 
-    /// Removes a file, durably. A file that does not exist is no error.
+    /// Removes a file, durably. An absent file is not an error.
     ///
     /// - Throws: `saved.disk`.
     func remove(_ name: String) throws(SavedMediaError) {

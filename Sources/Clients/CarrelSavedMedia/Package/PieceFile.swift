@@ -49,7 +49,11 @@ package final class PieceFile: Sendable {
 
     /// Continues the remains of another attempt, which are not sealed.
     ///
-    /// - Parameter length: the bytes of them that are durable; more are cut off. Nil for all.
+    /// - Parameters:
+    ///   - name: the piece.
+    ///   - length: the bytes of the remains that are durable; more are cut off. Nil for all.
+    ///   - file: the final name in the package.
+    ///   - folder: the package.
     /// - Throws: `saved.missing` if there are none; `saved.disk`.
     init(
         continuing name: SavedPieceName,

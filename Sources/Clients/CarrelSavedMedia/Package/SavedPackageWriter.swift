@@ -260,7 +260,7 @@ package final class SavedPackageWriter: Sendable {
     /// - Parameters:
     ///   - name: a planned piece.
     ///   - length: the bytes of it that are durable; more are cut off. Nil for all, in the process that wrote them.
-    /// - Returns: the file with what it has; nil if there are no remains, or if the piece is sealed, so that it has to begin anew.
+    /// - Returns: the file with what it has; nil if there are no remains, or if the piece is sealed, which starts again.
     /// - Throws: `saved.format` if it is not planned; `saved.disk`.
     package func remains(of name: SavedPieceName, upTo length: Int64?) throws(SavedMediaError) -> PieceFile? {
         let (path, row) = try place(of: name)

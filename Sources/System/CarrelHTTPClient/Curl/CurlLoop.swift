@@ -115,7 +115,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         deferred.append((transfer, ContinuousClock.now + pause))
     }
 
-    /// Resumes the transfers whose time has come; those that may still not receive are deferred anew, at the end.
+    /// Resumes the transfers whose time has come; those that may still not receive are deferred again, at the end.
     private func resumeDeferred() {
         guard !deferred.isEmpty else { return }
         let now = ContinuousClock.now

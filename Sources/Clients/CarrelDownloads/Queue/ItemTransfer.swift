@@ -104,7 +104,12 @@ struct ItemTransfer: Sendable {
 
     /// The package on the disk; nil if it has no plan.
     ///
-    /// - Parameter isKnown: whether the journal knows of its plan, so that a package without one lost files.
+    /// - Parameters:
+    ///   - folder: the folder of the package.
+    ///   - key: its key.
+    ///   - isKnown: whether the journal knows of its plan, so that a package without one lost files.
+    /// - Returns: the writer.
+    /// - Throws: `download.damaged`, `download.key`, `download.source`, `download.disk`.
     private static func plannedPackage(
         _ folder: String,
         _ key: Secret,
@@ -180,11 +185,12 @@ struct ItemTransfer: Sendable {
             zip(stream.names(stream: index), stream.pieces).map { (name: $0, piece: $1) }
         }
         // the sort is stable
-        return all.filter(\.piece.isInitialization) + all.filter { !$0.piece.isInitialization }.sorted { $0.piece.start < $1.piece.start }
+        return all.filter(\.piece.isInitialization)
+            + all.filter { !$0.piece.isInitialization }.sorted { $0.piece.start < $1.piece.start }
     }
 
-    /// The pieces that are stored: those of the journal whose files have their sizes, and files that became durable just before a crash,
-    /// which are hashed.
+    /// The stored pieces: pieces of the journal whose files have their sizes, and files that became durable just before a crash, which
+    /// are hashed.
     private func presentPieces(_ writer: SavedPackageWriter) async throws -> [SavedPieceName: SavedDigest] {
         let known = try await journal.pieces(of: id)
         var present: [SavedPieceName: SavedDigest] = [:]

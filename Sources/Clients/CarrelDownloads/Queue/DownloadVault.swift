@@ -2,7 +2,7 @@
 
 import CarrelPlayer
 
-/// What the vault opens: the store of keys, and the seal of the journal. It is opened by the first operation that needs it.
+/// The store of keys and the seal of the journal, which the vault opens for the first operation that needs it.
 actor DownloadVault {
     struct Opened: Sendable {
         let engine: PlayerEngine
@@ -23,11 +23,13 @@ actor DownloadVault {
     ///
     /// - Throws: `download.vault`.
     func open() async throws(DownloadError) -> Opened {
-        let task = opening ?? Task { [makeEngine] in
-            let engine = try await makeEngine()
-            let store = try await engine.savedItems()
-            return Opened(engine: engine, store: store, seal: JournalSeal(key: try await store.journalKey()))
-        }
+        let task =
+            opening
+            ?? Task { [makeEngine] in
+                let engine = try await makeEngine()
+                let store = try await engine.savedItems()
+                return Opened(engine: engine, store: store, seal: JournalSeal(key: try await store.journalKey()))
+            }
         opening = task
         do { return try await task.value } catch {
             if opening == task { opening = nil }

@@ -8,8 +8,8 @@ public import CarrelReader
 
 /// Streams saved for offline use: the queue of a reader's folder.
 ///
-/// Several processes may use one folder. Any of them changes the queue; one at a time transfers (``run(until:)``), and notices the changes
-/// of the others within a second. Listing, pausing, canceling and deleting work while the vault is locked.
+/// Several processes may use one folder. Any of them changes the queue; one at a time transfers (``run(until:)``), and notices the
+/// changes of the others within a second. Listing, pausing, canceling and deleting work while the vault is locked.
 ///
 /// ```swift
 /// let downloads = try Downloads(folder: "/home/me/.local/share/reader") { try await openEngine() }
@@ -17,7 +17,7 @@ public import CarrelReader
 /// try await downloads.run(until: item.id)
 /// ```
 public final class Downloads: Sendable {
-    /// What a queue uses of its app.
+    /// The parts of an app that a queue uses.
     public struct Options: Sendable {
         /// Sends the requests for playlists and media.
         public var client: HTTPClient
@@ -112,7 +112,9 @@ public final class Downloads: Sendable {
         return (row.item, isNew)
     }
 
-    private func readd(_ known: JournalRow, _ source: DownloadSource, _ seal: JournalSeal) async throws(DownloadError) -> DownloadItem {
+    private func readd(_ known: JournalRow, _ source: DownloadSource, _ seal: JournalSeal) async throws(DownloadError)
+        -> DownloadItem
+    {
         guard known.item.state != .removing else {
             throw DownloadError(.state, "download \(known.item.id) of this source is being removed: add it again later")
         }
@@ -131,8 +133,9 @@ public final class Downloads: Sendable {
         return try await journal.move(known.item.id, to: .queued) ?? known.item
     }
 
-    /// Returns all items, those that start first at the beginning.
+    /// Returns all items.
     ///
+    /// - Returns: the items; those that start first are at the beginning.
     /// - Throws: `download.journal`.
     public func items() async throws(DownloadError) -> [DownloadItem] {
         let isTransferring = TransferLock.isHeld(folder)
@@ -142,6 +145,7 @@ public final class Downloads: Sendable {
     /// Returns an item.
     ///
     /// - Parameter id: the item's id.
+    /// - Returns: the item.
     /// - Throws: `download.unknown`, `download.journal`.
     public func item(_ id: String) async throws(DownloadError) -> DownloadItem {
         guard let row = try await journal.item(id) else { throw Self.unknown(id) }
@@ -150,7 +154,7 @@ public final class Downloads: Sendable {
 
     static func unknown(_ id: String) -> DownloadError { DownloadError(.unknown, "there is no download '\(id.prefix(64))'") }
 
-    /// The item as it is now: without a transferring process nothing runs, and terms end by themselves.
+    /// The item at this moment: without a transferring process nothing runs, and terms end by themselves.
     func shown(_ item: DownloadItem, isTransferring: Bool) -> DownloadItem {
         var item = item
         if item.state.isRunning, !isTransferring { item.state = .queued }

@@ -11,10 +11,10 @@ extension Downloads {
     ///
     /// Cancelling the task stops the transfers; what is durable stays, and the next call continues.
     ///
-    /// - Parameter id: returns when this item has ended (``DownloadState/isFinal``, or removed), whatever else is left; nil to return when
-    ///   nothing is left.
-    /// - Throws: `download.vault` if the vault does not open, `download.journal`, `download.disk`, `download.disk-full` if the journal cannot
-    ///   be written, `CancellationError`. The error of an item is in the item.
+    /// - Parameter id: returns when this item has ended (``DownloadState/isFinal``, or removed), whatever else is left; nil to return
+    ///   when nothing is left.
+    /// - Throws: `download.vault` if the vault does not open; `download.journal`, `download.disk`, `download.disk-full` if the journal
+    ///   cannot be written; `CancellationError`. The error of an item is in the item.
     public func run(until id: String? = nil) async throws {
         while true {
             try Task.checkCancellation()
@@ -33,7 +33,8 @@ extension Downloads {
 
     // MARK: - Keys
 
-    /// Renews the licenses and keys of a complete item. Its media stay as they are; an expired item becomes playable again.
+    /// Renews the licenses and keys of a complete item. Its media are unchanged; an expired item becomes
+    /// playable again.
     ///
     /// - Parameter id: the item's id.
     /// - Returns: the item with its new end.

@@ -36,14 +36,18 @@ extension Downloads {
     ///
     /// - Throws: `download.journal`, `download.disk-full`.
     public func pauseAll() async throws(DownloadError) {
-        for row in try await journal.items() where row.item.state.canBecome(.paused) { _ = try await journal.move(row.item.id, to: .paused) }
+        for row in try await journal.items() where row.item.state.canBecome(.paused) {
+            _ = try await journal.move(row.item.id, to: .paused)
+        }
     }
 
     /// Continues every item that is paused.
     ///
     /// - Throws: `download.journal`, `download.disk-full`.
     public func resumeAll() async throws(DownloadError) {
-        for row in try await journal.items() where row.item.state == .paused { _ = try await journal.move(row.item.id, to: .queued) }
+        for row in try await journal.items() where row.item.state == .paused {
+            _ = try await journal.move(row.item.id, to: .queued)
+        }
     }
 
     /// Changes which items start first.

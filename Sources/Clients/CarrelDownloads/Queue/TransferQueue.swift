@@ -5,7 +5,8 @@ import CarrelPlayer
 import CarrelReader
 import CarrelThreads
 
-/// The queue of the process that has the lock: starts items by their priority, follows the requests of other processes, and ends removals.
+/// The queue of the process that has the lock. It starts items by their priority, follows the requests of other processes, and ends
+/// removals.
 actor TransferQueue {
     private struct Running {
         let task: Task<Void, Never>
@@ -82,6 +83,7 @@ actor TransferQueue {
     /// Continues what an earlier process left.
     ///
     /// - Parameter isWholeQueue: whether items that failed for a time are tried again.
+    /// - Throws: `download.journal`, `download.disk-full`.
     private func begin(_ isWholeQueue: Bool) async throws(DownloadError) {
         for id in core.folder.interruptedRemovals() {
             if try await journal.markRemoved(id, givesBack: false) { continue }
@@ -113,14 +115,16 @@ actor TransferQueue {
         let rows = try await journal.openItems()
         let states = Dictionary(uniqueKeysWithValues: rows.map { ($0.item.id, $0) })
         for (id, run) in running {
-            // paused, removed or restarted by another caller; an item that has just ended is no open item either
+            // paused, removed or restarted by another caller; an item that has just ended is not open either
             guard let row = states[id], row.item.state.isRunning || row.item.state == .queued && !run.hasBegun else {
                 run.task.cancel()
                 continue
             }
             running[id]?.hasBegun = row.item.state.isRunning
             run.limits.update(row.limits)
-            if let reason = unmet(row), try await journal.move(id, to: .waiting, reason: reason.rawValue) != nil { run.task.cancel() }
+            if let reason = unmet(row), try await journal.move(id, to: .waiting, reason: reason.rawValue) != nil {
+                run.task.cancel()
+            }
         }
         for row in rows where running[row.item.id] == nil { try await advance(row) }
         startRenewals()
@@ -177,7 +181,8 @@ actor TransferQueue {
         let id = row.item.id
         let itemLimits = ItemLimits(row.limits)
         let transfer = ItemTransfer(id: id, core: core, context: context, limits: itemLimits) {
-            (expected, done) throws(DownloadError) in try await self.reserve(id, expected: expected, done: done)
+            (expected, done) throws(DownloadError) in
+            try await self.reserve(id, expected: expected, done: done)
         } update: { expected, done in
             await self.update(id, max(0, expected - done))
         }
@@ -204,7 +209,7 @@ actor TransferQueue {
             let failure = TransferFailure(error).error
             core.trace("item failed", id, [Trace.Field("error", .code(of: failure))])
             do throws(DownloadError) {
-                // a locked vault is no fault of the item
+                // the item is not the cause of a locked vault
                 if failure.code == .vault {
                     self.failure = failure
                     _ = try await journal.move(id, to: .queued)
@@ -257,7 +262,10 @@ actor TransferQueue {
         let free = core.folder.freeSpace
         let needed = Self.sum(Self.sum(rest, others), core.options.pace.margin)
         if needed > free {
-            let error = DownloadError(.diskFull, "the disk has \(free) free bytes, and the downloads need about \(Self.sum(rest, others))")
+            let error = DownloadError(
+                .diskFull,
+                "the disk has \(free) free bytes, and the downloads need about \(Self.sum(rest, others))"
+            )
             return Shortage(bytes: needed - free, isOfOthers: Self.sum(rest, core.options.pace.margin) <= free, error: error)
         }
         guard let quota = limits.quota else { return nil }

@@ -65,7 +65,9 @@ struct ItemKeys: Sendable {
     private func persist(_ keys: [ContentKeyIdentifier], _ session: ContentKeySession) async throws(ContentKeyError) {
         let id = id
         let result: Result<Void, ContentKeyError> = await withTaskCancellationHandler {
-            do throws(ContentKeyError) { return .success(try await session.persist(keys, item: id)) } catch { return .failure(error) }
+            do throws(ContentKeyError) { return .success(try await session.persist(keys, item: id)) } catch {
+                return .failure(error)
+            }
         } onCancel: {
             Task { await session.end() }
         }
@@ -90,9 +92,13 @@ struct ItemKeys: Sendable {
         }
     }
 
-    /// Renews the keys: the media stay as they are.
+    /// Renews the keys; the media are unchanged.
     ///
-    /// - Parameter onlyIfDue: whether nothing happens before the renewal is due.
+    /// - Parameters:
+    ///   - content: the source, with its servers and its token.
+    ///   - source: the source as its transfers use it.
+    ///   - options: the options of the queue.
+    ///   - onlyIfDue: whether nothing happens before the renewal is due.
     /// - Throws: `download.key`, `download.vault`.
     func renew(
         _ content: JournalSeal.Content,
