@@ -409,7 +409,7 @@ let clientsTargets: [Target] = [
     library(
         "Clients/CarrelMediaPlanning",
         bytes: true,
-        carrel("Bytes Crypto DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
+        carrel("Bytes DASH FileSegments HLS MP4 Media MediaSource Presentation SavedMedia TS Threads TimedText")
     ),
     library(
         "Clients/CarrelProxy",

@@ -151,7 +151,6 @@ struct DASHPlanner {
         let isText = stream.properties.mimeType?.lowercased() == "text/vtt"
         let head = isText ? [] : try await initializations.initialization(of: stream)
         let isEncrypted = try addKeys(of: stream, head, &builder)
-        builder.note(head)
         if let index {
             let places = SegmentPlaces(index, of: stream).places
             let rest = remainder(of: stream, head, upTo: places.first?.range?.lowerBound)

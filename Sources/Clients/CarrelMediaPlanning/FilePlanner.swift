@@ -18,8 +18,6 @@ struct FilePlanner {
 
     /// Bytes of one piece.
     private static let pieceLength: Int64 = 4 << 20
-    /// Bytes at the beginning that belong to the fingerprint.
-    private static let headLength = 64 << 10
 
     init(_ origin: MediaOrigin, _ threads: SessionThreads, _ parameters: MediaSourceParameters, _ head: [UInt8]) {
         self.origin = origin
@@ -54,8 +52,6 @@ struct FilePlanner {
             _ = try await origin.load(resolved, limit: ScrambledIndex.lengthLimit)
             builder.update { $0.source.indexAddress = resolved }
         }
-        builder.note("file \(reader.length)")
-        builder.note(Array(head.prefix(Self.headLength)))
         let duration = parameters.durationSeconds.map { Duration.seconds($0) } ?? ownDuration
         let isEncrypted = builder.plan.isProtected
         let count = (reader.length + Self.pieceLength - 1) / Self.pieceLength

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
 import CarrelHLS
 import CarrelMedia
 import CarrelMediaSource
@@ -139,8 +138,6 @@ struct HLSPlanner {
         var start = Duration.zero
         var isScrambled: Bool?
         var room = builder.addressRoom
-        var facts = "playlist \(list.mediaSequence)"
-        var lastKey: EncryptionKey?
         for segment in list.segments {
             defer { start += segment.duration }
             guard !segment.isGap else { continue }
@@ -155,7 +152,6 @@ struct HLSPlanner {
                 if heads[section] == nil {
                     let bytes = try await section.load(origin)
                     heads[section] = section.isEncrypted ? [] : bytes.initializationKeys
-                    builder.note(bytes)
                 }
                 let keys = heads[section] ?? []
                 if !keys.isEmpty { isEncrypted = true }
@@ -172,15 +168,7 @@ struct HLSPlanner {
             room -= piece.address.utf8.count
             guard room >= 0 else { throw PlanBuilder.longAddresses }
             stream.pieces.append(piece)
-            // an address may have a ticket that differs from request to request
-            if key != lastKey || segment.discontinuity {
-                let vector = key?.initializationVector.map { Hex.encode($0) } ?? ""
-                facts += "\n\(stream.pieces.count) \(segment.discontinuity) \(key?.method.rawValue ?? "") \(vector)"
-                facts += " \(key?.keyFormat ?? "") \(key?.contentID ?? "")"
-                lastKey = key
-            }
         }
-        builder.note(facts)
         if rendition.kind == .video { builder.update { [start] in $0.duration = start } }
         try builder.add(stream)
     }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CarrelBytes
-import CarrelCrypto
 import CarrelMedia
 import CarrelMediaSource
 import CarrelSavedMedia
@@ -12,8 +10,6 @@ struct PlanBuilder: Sendable {
     private var keys: [ContentKeyName: Int] = [:]
     private var pieceCount = 0
     private var addressBytes = 0
-    /// The digest of the structure so far.
-    private var structure: [UInt8] = []
 
     /// Keys of a source.
     private static let keyLimit = 65_536
@@ -33,12 +29,6 @@ struct PlanBuilder: Sendable {
         "the addresses of the segments have more than \(SavedLimits.totalAddressBytes) bytes, which is more than can be saved"
     )
 
-    /// Adds facts to the fingerprint of the source.
-    mutating func note(_ facts: [UInt8]) { structure = SHA256.hash((structure + facts).rawSpan) }
-
-    /// Adds facts to the fingerprint of the source.
-    mutating func note(_ facts: String) { note(Array(facts.utf8)) }
-
     /// Adds a stream, unless it has no pieces.
     ///
     /// - Throws: `proxy.manifest` if there are too many pieces or streams.
@@ -54,12 +44,6 @@ struct PlanBuilder: Sendable {
         addressBytes += stream.pieces.reduce(0) { $0 + $1.address.utf8.count }
         guard addressRoom >= 0 else { throw Self.longAddresses }
         plan.streams.append(stream)
-        var facts = "stream \(stream.kind.rawValue) \(stream.pieces.count)"
-        for piece in stream.pieces {
-            let range = piece.range.map { "\($0.lowerBound)-\($0.upperBound)" } ?? ""
-            facts += "\n\(piece.duration / .microseconds(1)) \(range) \(piece.isEncrypted)"
-        }
-        note(facts)
     }
 
     /// Adds a key. A key that is known by one of its names gets the others.
@@ -111,6 +95,5 @@ struct PlanBuilder: Sendable {
             isKnown = true
         }
         plan.expectedBytes = isKnown ? Int64(min(bytes, 1e15)) : nil
-        plan.source.fingerprint = Hex.encode(structure)
     }
 }

@@ -98,6 +98,8 @@ struct `The plan of a download` {
         #expect(plan.choices.audio.map(\.language) == ["en", "da", "de"])
         #expect(plan.choices.audio.map(\.isDefault) == [false, true, false])
         #expect(plan.choices.texts.map(\.name) == ["en", "da"])
+        // the bit rate of a variant includes its renditions
+        #expect(plan.expectedBytes == Int64(265_000 / 8 * 10.5))
     }
 
     @Test func `has the chosen languages, subtitles and bit rate`() async throws {
@@ -188,24 +190,6 @@ struct `The plan of a download` {
         let error = await Self.error("\(server.origin)/\(folder)/long.m3u8", .hls)
         #expect(error?.code == .manifest && error?.message.contains("addresses") == true, "\(String(describing: error))")
         await server.stop()
-    }
-
-    @Test func `has a fingerprint of its structure, not of its tickets`() async throws {
-        func plan(ticket: String, vector: String = "0x01", duration: String = "6") async throws -> MediaPlan {
-            let lines = [
-                "#EXTM3U", "#EXT-X-TARGETDURATION:6", "#EXT-X-KEY:METHOD=AES-128,URI=\"k?\(ticket)\",IV=\(vector)",
-                "#EXTINF:\(duration),", "1.aac?\(ticket)", "#EXT-X-ENDLIST",
-            ]
-            return try await Self.plan(write("film.m3u8", lines), .hls)
-        }
-        let first = try await plan(ticket: "one")
-        #expect(first.source.fingerprint.count == 64)
-        #expect(try await plan(ticket: "two").source.fingerprint == first.source.fingerprint)
-        #expect(try await plan(ticket: "one", vector: "0x02").source.fingerprint != first.source.fingerprint)
-        #expect(try await plan(ticket: "one", duration: "5").source.fingerprint != first.source.fingerprint)
-        // the lowest variant includes its audio
-        let film = try await Self.plan(master(), .hls)
-        #expect(film.expectedBytes == Int64(265_000 / 8 * 10.5))
     }
 
     // MARK: - Keys

@@ -38,9 +38,6 @@ package struct SavedSource: Sendable, Equatable {
     /// The address of the index of a scrambled transport stream.
     package var indexAddress: String?
     package var subtitles: Subtitles?
-    /// A digest of the structure of the source without its addresses, which contain tickets: times, ranges, vectors and ids of keys,
-    /// initialization segments. A source that has another one has changed.
-    package var fingerprint = ""
     /// The saved tracks of a DASH source: the positions of their representations in the first period. Empty for other forms.
     package var tracks: [SavedTrack] = []
 

@@ -79,7 +79,6 @@ extension SavedSource {
         }
         self.init(address: address, form: form)
         contentType = json["contentType"]?.string
-        fingerprint = json["fingerprint"]?.string ?? ""
         durationSeconds = json["durationSeconds"]?.double
         indexAddress = json["indexAddress"]?.string
         if let member = json["subtitles"], let name = member["name"]?.string, let language = member["language"]?.string,
@@ -95,7 +94,6 @@ extension SavedSource {
 
     var json: JSON {
         var members: [(String, JSON)] = [("address", .string(address)), ("form", .string(form.rawValue))]
-        if !fingerprint.isEmpty { members.append(("fingerprint", .string(fingerprint))) }
         if let contentType { members.append(("contentType", .string(contentType))) }
         if let durationSeconds { members.append(("durationSeconds", .real(durationSeconds))) }
         if let indexAddress { members.append(("indexAddress", .string(indexAddress))) }
