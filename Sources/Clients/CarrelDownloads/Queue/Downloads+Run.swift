@@ -106,7 +106,7 @@ extension Downloads {
     }
 
     func trace(_ message: StaticString, _ id: String, _ fields: [Trace.Field] = []) {
-        options.trace?(Trace(Self.channel, options.clock.now, message, [Trace.Field("item", .name(id))] + fields))
+        options.trace?(Trace(Self.channel, options.clock.now, message, [Trace.Field("item", .name(String(id.prefix(12))))] + fields))
     }
 
     private static var channel: Trace.Channel { Trace.Channel("download") }
