@@ -47,9 +47,13 @@ package struct Packager {
         warnings += audio.warnings
         self.tracks = tracks.filter { $0.kind == .video } + audio.tracks
         keys = try self.tracks.map(options.keys)
-        for (track, keys) in zip(self.tracks, keys) where keys.isEmpty && (options.scheme != nil || options.transport != nil) {
+        let isProtected = options.scheme != nil || options.transport != nil
+        for (track, keys) in zip(self.tracks, keys) where keys.isEmpty && isProtected {
             guard options.keyChoice != nil else { throw MediaError(.missingKey, "no key is given for \(track.kind.rawValue)") }
             warnings.append("\(PackagingTrack(track).name) stays clear: no usage rule names a key for it")
+        }
+        guard !isProtected || keys.contains(where: { !$0.isEmpty }) else {
+            throw MediaError(.missingKey, "no usage rule names a key for any track")
         }
         self.warnings = warnings
         plan = try SegmentPlan(self.tracks, target: options.segmentDuration * 1000)

@@ -21,7 +21,8 @@ struct Relays: Sendable {
     /// - Throws: ``ServerError`` `request.not-found` without such a relay.
     func named(_ name: String) throws(ServerError) -> Relay {
         guard let relay = inOrder.first(where: { $0.settings.name == name }) else {
-            throw ServerError(.notFound, "there is no such relay: its file is relay/NAME.conf in the home")
+            let place = "its file is relay/NAME.conf in the home, which a server reads at its start"
+            throw ServerError(.notFound, "there is no such relay: \(place)")
         }
         return relay
     }

@@ -98,7 +98,8 @@ struct `Several licenses in one EPUB` {
     @Test func `are replaced in the open book: the entry of one that has ended is read again`() async throws {
         let book = try await BookWorld()
         let path = try EntryBook.write(Self.entries, book)
-        let (b, c) = try await licenses(book) { _ in } _: {
+        let (b, c) = try await licenses(book) { _ in
+        } _: {
             $0.conditions.watermark = "former"
         }
         let publication = try await book.open(path)

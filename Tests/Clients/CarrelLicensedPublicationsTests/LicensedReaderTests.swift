@@ -90,9 +90,11 @@ struct LicensedReaderTests {
                     == "Pages are printed with the reader’s own button."
             )
             // a button that a reader enables in the developer tools prints nothing
-            try await browser.script("document.getElementById('open-print').disabled = false; window.print = () => { window.printed = true; }")
+            let enable = "document.getElementById('open-print').disabled = false; window.print = () => { window.printed = true; }"
+            try await browser.script(enable)
             try await browser.click("#open-print")
-            try await browser.wait(until: "document.getElementById('said').textContent === 'This publication may not be printed.'")
+            let isSaid = "document.getElementById('said').textContent === 'This publication may not be printed.'"
+            try await browser.wait(until: isSaid)
             #expect(try await browser.script("return window.printed === true").bool == false)
             #expect(await !publication.rights.print(pageCount: 1, requestID: nil))
             #expect(await publication.rights.copy("as much as they like", requestID: nil))

@@ -32,7 +32,8 @@ struct `A silent license` {
             let path = book.write("book.dcf", try BookWorld.dcf(clear, silent: address))
             return try await book.open(PublicationAsset(path: path), client: client)
         }
-        for (name, words) in [("none", "answered 404"), ("page", "cannot be acquired: the document is not of the kind ActionToken: its root element is 'html'"), ("long", "longer than 65536 bytes")] {
+        let noToken = "cannot be acquired: the document is not of the kind ActionToken: its root element is 'html'"
+        for (name, words) in [("none", "answered 404"), ("page", noToken), ("long", "longer than 65536 bytes")] {
             let refused = try await open("\(server.url)/\(name)")
             #expect(refused.isRestricted, "\(name)")
             #expect(refused.protectionErrorMessage?.contains(words) == true, "\(refused.protectionErrorMessage ?? "")")
@@ -61,15 +62,20 @@ struct `A silent license` {
         }
         router.on(.get, "/slow") { _, _ in
             // a byte now and then: never a pause, and never an end
-            HTTPResponse(body: .stream(length: nil) { writer in
-                for _ in 0..<300 {
-                    try await writer.write([0x20])
-                    try await Task.sleep(for: .milliseconds(100))
+            HTTPResponse(
+                body: .stream(length: nil) { writer in
+                    for _ in 0..<300 {
+                        try await writer.write([0x20])
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
                 }
-            })
+            )
         }
         router.on(.get, "/token") { _, _ in HTTPResponse(body: .bytes(Array(token.utf8))) }
-        for (name, location) in [("moved", "/token"), ("plain", "http://localhost:1/token"), ("inside", "https://127.0.0.2:1/token")] {
+        let locations = [
+            ("moved", "/token"), ("plain", "http://localhost:1/token"), ("inside", "https://127.0.0.2:1/token"),
+        ]
+        for (name, location) in locations {
             router.on(.get, "/\(name)") { _, _ in HTTPResponse(.found, headers: ["Location": location]) }
         }
         router.on(.get, "/loop") { _, _ in HTTPResponse(.found, headers: ["Location": "/loop"]) }

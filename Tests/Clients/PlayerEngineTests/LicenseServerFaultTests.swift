@@ -97,7 +97,7 @@ import Testing
         await player.shutdown()
         // a server that may still answer is not waited for
         if fault == .stalls { try await waitUntil { try Self.connections(to: world.url) == 0 } }
-        await world.server.shutdown(grace: .zero)
+        await world.server.shutdown(grace: .seconds(1))
 
         // the token was not used up, and the folder is as before
         try world.answer()

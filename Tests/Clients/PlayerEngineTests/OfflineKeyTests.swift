@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `are refused without a play while the license cannot be renewed, or after it was in vain`() async throws {
+    @Test func `are refused without a play while the license cannot be renewed, or if a renewal changes nothing`() async throws {
         let order = try await Order(rotation: 7)
         let former = try await order.addresses()[0]
         try await order.world.rotate(0)

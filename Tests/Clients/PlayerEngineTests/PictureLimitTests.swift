@@ -27,7 +27,9 @@ import Testing
     /// A copy of the fixture with other representations of its pictures, which are 320x180. Returns the manifest's path.
     private static func manifest(_ representations: [String], in directory: TemporaryDirectory) async throws -> String {
         let path = try Fixtures.path("media/dash/timeline-cenc/manifest.mpd")
-        try await checkProcess(["sh", "-c", "cp \"$(dirname '\(path)')\"/*.m4s \"$(dirname '\(path)')\"/*.mp4 '\(directory.path)'"])
+        let copy = "cp \"$1\"/*.m4s \"$1\"/*.mp4 \"$2\""
+        let folder = String(path.dropLast("/manifest.mpd".count))
+        try await checkProcess(["sh", "-c", copy, "sh", folder, directory.path])
         var text = String(decoding: try #require(Fixtures.bytes(at: path)), as: UTF8.self)
         let begin = try #require(text.firstRange(of: "<Representation id=\"v\""))
         let end = try #require(text.firstRange(of: "</Representation>"))

@@ -9,7 +9,7 @@ import Testing
 /// Files and requests that are refused: the time and memory of the command and of the server.
 @Suite(.serialized, .enabled(if: !PeakCost.isSanitized)) struct `Bad input` {
     private let directory = TemporaryDirectory()
-    /// Seconds and mebibytes, in addition to those of a command that does nothing.
+    /// The limits of time and memory, in addition to the cost of a command that does nothing.
     private static let bound = (seconds: PeakCost.refusalSeconds, mebibytes: 64.0)
 
     /// Runs the command, which refuses its input with these words within the bounds.

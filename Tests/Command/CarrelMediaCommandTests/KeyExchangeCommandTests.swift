@@ -121,6 +121,33 @@ struct `Keys of packagers` {
 
     private func hex(_ secret: Secret?) -> String { secret?.withBytes { Hex.encode([UInt8](copying: $0)) } ?? "" }
 
+    @Test func `for all tracks encrypt each track, and a document whose rules fit none packages nothing`() async throws {
+        let film = try await film()
+        func document(_ filters: String, _ type: String) -> String {
+            """
+            <CPIX xmlns="urn:dashif:org:cpix" xmlns:pskc="urn:ietf:params:xml:ns:keyprov:pskc" contentId="c" version="2.3"><ContentKeyList>\
+            <ContentKey kid="\(Self.kids[0])" commonEncryptionScheme="cenc"><Data><pskc:Secret><pskc:PlainValue>AAECAwQFBgcICQoLDA0ODw==\
+            </pskc:PlainValue></pskc:Secret></Data></ContentKey></ContentKeyList><ContentKeyUsageRuleList><ContentKeyUsageRule \
+            kid="\(Self.kids[0])" intendedTrackType="\(type)">\(filters)</ContentKeyUsageRule></ContentKeyUsageRuleList></CPIX>
+            """
+        }
+        let (keys, out) = (directory.file("keys.xml"), directory.file("out"))
+        directory.write("keys.xml", document("<VideoFilter/><AudioFilter/>", "ALL"))
+        let made = try await carrel(["package", film, "-o", out, "--scheme", "cenc", "--cpix", keys, "--json"], home: false)
+        #expect(try json(made)["warnings"]?.array ?? [] == [])
+        for name in ["video-1", "audio-1"] {
+            let list = try #require(directory.read("out/\(name).m3u8"))
+            #expect(String(decoding: list, as: UTF8.self).contains("#EXT-X-KEY"), "\(name)")
+        }
+        directory.write("keys.xml", document("<VideoFilter minPixels=\"8000000\"/>", "UHD"))
+        let none = directory.file("none")
+        let refused = try await runProcess(
+            [try CarrelProgram.path(), "package", film, "-o", none, "--scheme", "cenc", "--cpix", keys]
+        )
+        #expect(!refused.status.isSuccess && refused.errorText.contains("no usage rule names a key"), "\(refused.errorText)")
+        #expect(unsafe access(none, F_OK) != 0)
+    }
+
     @Test func `encrypt media in Shaka Packager, which play here`() async throws {
         let packager = try StreamingPeer.packager.path()
         let film = try await film()

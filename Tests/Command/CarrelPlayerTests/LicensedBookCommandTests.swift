@@ -104,6 +104,11 @@ import Testing
         // commands that show the watermark, or nothing, open it
         #expect(try json(try await carrel("open", book, "--home", home, "--json"))["isRestricted"] == false)
         #expect(try await plays(home) == 0)
+        for (action, isGranted) in [("read", true), ("copy", true), ("play", false), ("export", false)] {
+            let words = ["cid:\(Self.kid)", "--action", action, "--open-output", "--home", home, "--json"]
+            let decision = try await runProcess([DemoServer.program, "license", "evaluate"] + words, environment: environment)
+            #expect(try json(decision)["granted"] == .bool(isGranted), "\(action): \(decision.text)")
+        }
         // the service makes it advisory, as it does for no license of its own accord
         let change = """
             import sqlite3, sys

@@ -46,6 +46,19 @@ struct `A usage rule` {
         #expect(try document.keyID(for: Self.sound) == nil)
     }
 
+    @Test func `with filters for pictures and for sound is for both`() throws {
+        let all = Self.document(
+            Self.rule(2) {
+                $0.video = [.init(pixels: .init(nil, 1000)), .init(pixels: .init(2_000_000, nil))]
+                $0.audio = [.init(1, 2), .init(6, nil)]
+            }
+        )
+        #expect(try all.keyID(for: Self.film) == Self.ids[2] && all.keyID(for: Self.sound) == Self.ids[2])
+        #expect(try all.keyID(for: CPIXTrack(.audio(channels: 4), named: "sound")) == nil)
+        #expect(try all.keyID(for: CPIXTrack(.video(pixels: 2000, framesPerSecond: nil), named: "film")) == nil)
+        #expect(try all.keyID(for: CPIXTrack(.other, named: "text")) == nil)
+    }
+
     @Test func `decides by channels, bit rate, frame rate, range, gamut and period`() throws {
         let audio = Self.document(Self.rule(0) { $0.audio = [.init(1, 2)] }, Self.rule(1) { $0.audio = [.init(3, nil)] })
         #expect(try audio.keyID(for: Self.sound) == Self.ids[1])

@@ -4,6 +4,7 @@ import CarrelLCP
 import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
+import CarrelLicensedPublications
 import CarrelPlayer
 import CarrelRights
 
@@ -118,7 +119,10 @@ struct LicenseEvaluate: ReaderCommand {
 
     static let name = "evaluate"
     static let abstract = "Say whether the licenses on this device allow an action; nothing is counted."
-    static let discussion = "It ends with 0 whether or not the action is allowed: the answer is in its output."
+    static let discussion = """
+        It ends with 0 whether or not the action is allowed: the answer is in its output. A license may demand what a program must do: \
+        'carrel proxy' does it for playback and for an export, 'carrel read' for a reading with its copies and prints.
+        """
     static let examples = [
         Example("carrel license evaluate urn:marlin:kid:00112233445566778899aabbccddeeff --json", "Asks for playback.")
     ]
@@ -134,9 +138,10 @@ struct LicenseEvaluate: ReaderCommand {
         ] + Parameter.group(\.engine)
 
     func run(_ console: Console) async throws {
-        let (content, action, needsOpenOutput) = (content, action, needsOpenOutput)
+        let (content, action, needsOpenOutput, enforced) = (content, action, needsOpenOutput, enforced)
         let decision = try await engine.use(console) { engine in
-            try await engine.check(content, action: action, needsOpenOutput: needsOpenOutput)
+            await engine.meet(enforced)
+            return try await engine.check(content, action: action, needsOpenOutput: needsOpenOutput)
         }
         let result = decision.result
         if engine.json {
@@ -152,6 +157,15 @@ struct LicenseEvaluate: ReaderCommand {
         console.print("granted by license \(decision.license ?? ""), \(result.until.map { "until \($0)" } ?? "without an end")")
         for obligation in result.obligations { console.print("obligation: \(obligation.type)") }
         for obligation in result.unmet { console.print("not met, and need not be: \(obligation.type)") }
+    }
+
+    /// The obligations that the command for the action enforces.
+    private var enforced: Set<String> {
+        let always: Set<String> = [Obligation.Kind.imageConstraint.rawValue, Obligation.Kind.attended.rawValue]
+        return switch action {
+        case .read, .copy, .print: always.union(LicensedContentProtection.shownRights)
+        default: always
+        }
     }
 }
 

@@ -73,7 +73,7 @@ struct LicenseKeyOptions: ParameterGroup, Sendable {
 
     /// The field that authorizes the requests; none without `--clear-key-token`.
     ///
-    /// - Throws: ``SmallFileProblem``; `UsageError` if the file is no token.
+    /// - Throws: ``SmallFileProblem``; `UsageError` unless the file has a token.
     private func authorization() throws -> [MediaHTTPField] {
         guard let clearKeyToken else { return [] }
         let bytes = try SmallFile.read(clearKeyToken, limit: Self.limit)

@@ -24,7 +24,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
     private struct Opened {
         var service: LCPService?
         var player: PublicationPlayer?
-        /// What to do about a player that could not be opened.
+        /// The hint of a player that cannot be opened.
         var playerAdvice: String?
     }
 
@@ -101,7 +101,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// What to do so that a restricted publication opens; nil if that is not known.
+    /// The way to open a restricted publication; nil if it is not known.
     ///
     /// - Parameter publication: the publication that these options opened.
     /// - Returns: a sentence without a period, or nil.

@@ -4,7 +4,8 @@ import CarrelBytes
 package import CarrelRights
 
 /// The tracks that a key is for (`ContentKeyUsageRule`). A track matches if each kind of filter that the rule has contains one that
-/// matches; a rule without filters matches all tracks (CPIX 2.3 §5.3.8).
+/// matches; a rule without filters matches all tracks (CPIX 2.3 §5.3.8). A rule with filters for pictures and for sound is for both, as
+/// the preset `ALL` of SPEKE 2 has it: no track is both.
 package struct CPIXRule: Sendable, Equatable {
     /// Whole numbers from a lower to an upper bound, both included.
     package struct Bounds: Sendable, Equatable {
@@ -114,13 +115,16 @@ extension CPIXRule {
         if !periods.isEmpty, track.period.map({ !periods.contains($0) }) ?? true { return false }
         if !labels.isEmpty, track.labels.isDisjoint(with: labels) { return false }
         if !bitrates.isEmpty, try !any(bitrates, track.bitrate, "bit rate", track) { return false }
-        if !audio.isEmpty {
-            guard case .audio(let channels) = track.kind, try any(audio, channels, "number of channels", track) else {
-                return false
-            }
+        if video.isEmpty, audio.isEmpty { return true }
+        switch track.kind {
+        case .audio(let channels): return audio.isEmpty ? false : try any(audio, channels, "number of channels", track)
+        case .video(let pixels, let framesPerSecond): return try matches(pixels, framesPerSecond, track)
+        case .other: return false
         }
-        guard !video.isEmpty else { return true }
-        guard case .video(let pixels, let framesPerSecond) = track.kind else { return false }
+    }
+
+    /// Whether a filter for pictures matches.
+    private func matches(_ pixels: Int?, _ framesPerSecond: Int?, _ track: CPIXTrack) throws(CPIXError) -> Bool {
         for filter in video {
             guard try any([filter.pixels], pixels, "picture size", track),
                 try any([filter.framesPerSecond], framesPerSecond, "frame rate", track),
