@@ -10,8 +10,8 @@ import Testing
 struct `A transferring process that is killed` {
     private let environment = ["CARREL_VAULT_PASSPHRASE": DownloadWorld.passphrase, "PATH": "/usr/bin:/bin"]
 
-    /// Kills at random moments of keys, media, renames, the journal and deletion: 20 in a usual run, `CARREL_KILLS` in a long one.
-    private static let kills = unsafe getenv("CARREL_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 20
+    /// Kills at random moments of keys, media, renames, the journal and deletion, of each test.
+    private static let kills = unsafe getenv("CARREL_LONG") == nil ? 20 : 250
 
     private func program(_ words: [String]) throws -> BackgroundProcess {
         try BackgroundProcess([programFolder + "/DownloadProgram"] + words, environment: environment)

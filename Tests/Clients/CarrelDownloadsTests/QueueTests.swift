@@ -210,6 +210,11 @@ struct `A queue of downloads` {
         #expect(try await queue.item(third.id).state == .completed)
         // the pinned item stays
         #expect(Set(try await queue.items().map(\.id)) == [first.id, third.id])
+        // nothing is removed for an item that has no room all the same
+        world.server.setBandwidth(1_000_000_000)
+        let large = try await queue.save(world.server.url + "?4")
+        #expect(large.reason == "download.quota")
+        #expect(Set(try await queue.items().map(\.id)) == [first.id, third.id, large.id])
         await queue.close()
     }
 

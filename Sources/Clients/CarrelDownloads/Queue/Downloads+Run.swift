@@ -106,7 +106,9 @@ extension Downloads {
     }
 
     func trace(_ message: StaticString, _ id: String, _ fields: [Trace.Field] = []) {
-        options.trace?(Trace(Self.channel, options.clock.now, message, [Trace.Field("item", .name(id))] + fields))
+        // longer names are redacted
+        let item = Trace.Field("item", .name(String(id.prefix(12))))
+        options.trace?(Trace(Self.channel, options.clock.now, message, [item] + fields))
     }
 
     private static var channel: Trace.Channel { Trace.Channel("download") }
