@@ -42,8 +42,8 @@ struct ManualTests {
     }
 
     @Test(arguments: [
-        "CarrelContentKeys", "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer", "CarrelProxy",
-        "CarrelPublication", "CarrelReader",
+        "CarrelContentKeys", "CarrelFoundation", "CarrelLCP", "CarrelLicensedPublications", "CarrelMedia", "CarrelPlayer",
+        "CarrelProxy", "CarrelPublication", "CarrelReader",
         "CarrelVault", "CarrelVaultPKCS11", "CarrelVaultSecretService", "CarrelVaultTPM", "CarrelWebReader",
     ])
     func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
