@@ -18,7 +18,7 @@ package struct ClearKeyCapability: Capability {
 
     package init(
         _ context: ServiceContext,
-        _ contentKeys: ContentKeysCapability,
+        _ contentKeys: KeyStoreCapability,
         _ licensing: LicensingCapability,
         audit: Audit
     ) {

@@ -52,7 +52,7 @@ package struct EditionDeliveryCapability: Capability {
         _ settings: Settings,
         _ accounts: AccountsCapability,
         _ catalog: CatalogCapability,
-        _ contentKeys: ContentKeysCapability,
+        _ contentKeys: KeyStoreCapability,
         _ sources: EntitlementSourcesCapability,
         audit: Audit
     ) async throws {

@@ -55,7 +55,7 @@ package struct LicensingCapability: Capability {
         _ catalog: CatalogCapability,
         _ orders: OrdersCapability,
         _ authority: AuthorityCapability,
-        _ contentKeys: ContentKeysCapability,
+        _ contentKeys: KeyStoreCapability,
         leases: Leases,
         audit: Audit
     ) async throws {

@@ -138,7 +138,7 @@ package final class CarrelService: Sendable {
         let authority = try await AuthorityCapability(context, players, accounts) {
             try deviceLimits.applied(to: $0, at: $1, in: $2)
         }
-        let contentKeys = ContentKeysCapability(context, accounts)
+        let contentKeys = KeyStoreCapability(context, accounts)
         let keys = contentKeys.keys
         catalog.editions.makeKeys { try keys.requireTitleKey($0, $1, isForContents: $2, by: $3, at: $4, in: $5) }
         let exchange = KeyExchangeCapability(context, keys, accounts, settings.stream.publicURL, version: settings.version)
@@ -253,7 +253,7 @@ package final class CarrelService: Sendable {
     /// All capabilities, lowest first: each reads its own tables and the tables of earlier ones.
     package static let layers: [any Capability.Type] = [
         AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
-        AuthorityCapability.self, ContentKeysCapability.self, KeyExchangeCapability.self, LicensingCapability.self,
+        AuthorityCapability.self, KeyStoreCapability.self, KeyExchangeCapability.self, LicensingCapability.self,
         ClearKeyCapability.self, RelayCapability.self, EntitlementSourcesCapability.self, SignOnCapability.self,
         StreamingCapability.self, ListeningCapability.self, EditionDeliveryCapability.self, FeedsCapability.self,
         AdministrationCapability.self, WebsiteCapability.self,

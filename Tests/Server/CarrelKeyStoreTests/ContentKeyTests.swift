@@ -98,7 +98,7 @@ import Testing
             try await restored.service.database.read { try $0.row(wrapped, [.text(id.hex)]) }
         }
         let before = try await row(ids[1])
-        let table = try #require(ContentKeysCapability.carriedTables.first)
+        let table = try #require(KeyStoreCapability.carriedTables.first)
         let outcome = try await table.carry(from: replaced.service.database, to: restored.service.database)
         #expect(outcome.carried == ["contentKeys": 2] && outcome.isComplete, "one that was denied, and one that was added")
         let keys = try await list(restored)["keys"]?.array ?? []

@@ -132,7 +132,7 @@ struct `A restored backup` {
     }
 
     @Test func `carries over every table of players and licenses, except for temporary tables and the numbers that it raises`() {
-        let tables = [AuthorityCapability.tables, ContentKeysCapability.tables, LicensingCapability.tables].flatMap(\.keys)
+        let tables = [AuthorityCapability.tables, KeyStoreCapability.tables, LicensingCapability.tables].flatMap(\.keys)
         let carried = Set(CarrelService.carriedTables.map(\.table))
         #expect(Set(tables).subtracting(carried) == ["link_codes", "rights_numbers"])
     }

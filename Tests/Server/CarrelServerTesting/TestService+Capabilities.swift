@@ -42,7 +42,7 @@ extension TestService {
         package static let orders = over(.catalog, OrdersCapability.self)
         package static let entitlements = over(.catalog, EntitlementsCapability.self)
         package static let authority = over(.accounts, AuthorityCapability.self)
-        package static let contentKeys = over([.catalog, .authority], ContentKeysCapability.self)
+        package static let contentKeys = over([.catalog, .authority], KeyStoreCapability.self)
         package static let keyExchange = over(.contentKeys, KeyExchangeCapability.self)
         package static let licensing = over([.orders, .contentKeys], LicensingCapability.self)
         package static let clearKey = over(.licensing, ClearKeyCapability.self)

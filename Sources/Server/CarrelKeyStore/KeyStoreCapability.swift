@@ -7,7 +7,7 @@ package import CarrelStore
 package import CarrelWebAPI
 
 /// The key store: keys of content for packagers, tokens and licenses.
-package struct ContentKeysCapability: Capability {
+package struct KeyStoreCapability: Capability {
     package let keys: ContentKeys
     private let callers: RequestAuthenticator
 
