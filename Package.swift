@@ -571,7 +571,7 @@ let testTargets: [Target] = [
     serverTests("KeyExchange", "CPIX KeyStore Restoring Rights Streaming"),
     serverTests(
         "Licensing",
-        "Administration Authority KeyStore DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
+        "Administration Authority KeyStore DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Threads Tokens Works XML"
     ),
     serverTests("ClearKey", "EME Metrics Rights Tokens"),
     serverTests("Relay", "Metrics Relay Rights Tokens"),
@@ -685,10 +685,12 @@ let package = Package(
         ]),
         product([
             "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream", "CarrelSubscription",
-            "CarrelVault",
-            "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+            "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
         ]),
-        product(["CarrelDownloadConditions", "CarrelDownloads"]),
+        product([
+            "CarrelDownloadConditions", "CarrelDownloads", "CarrelPlayer", "CarrelReader", "CarrelRights", "CarrelUpstream",
+            "CarrelSubscription", "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+        ]),
         product([
             "CarrelProxy", "CarrelMediaSource", "CarrelMedia", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
             "CarrelVault", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes",

@@ -32,7 +32,7 @@ struct `The package` {
         let dumped = try await checkProcess(["swift", "package", "--package-path", repository, "dump-package"])
         let products = try JSON.parse(Array(dumped.utf8).rawSpan)["products"]?.array ?? []
         let libraries = products.filter { $0["type"]?["library"] != nil }
-        #expect(libraries.count == 14)
+        #expect(libraries.count == 17)
         for product in libraries {
             let targets = Set((product["targets"]?.array ?? []).compactMap(\.string))
             #expect(!targets.isEmpty)

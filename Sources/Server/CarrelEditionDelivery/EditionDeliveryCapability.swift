@@ -7,6 +7,7 @@ package import CarrelKeyStore
 package import CarrelEntitlementSources
 package import CarrelHTTP
 package import CarrelHome
+package import CarrelThreads
 package import CarrelWebAPI
 
 /// The five calls of apps, the credentials of editions, and their downloads.
@@ -23,6 +24,8 @@ package struct EditionDeliveryCapability: Capability {
     private let sources: EntitlementSourcesCapability
     private let service: SubscriptionService
     private let licensed: LicensedFiles
+    /// Computes the tags of protected files. A short queue: a client is told to come back rather than to wait for many other files.
+    package let tagThread = BlockingThreadPool(name: "dcf-tags", count: 1, limit: 32)
 
     /// The operator's settings of the calls and the downloads.
     package struct Settings: Sendable {
@@ -61,7 +64,7 @@ package struct EditionDeliveryCapability: Capability {
         self.accounts = accounts
         self.catalog = catalog
         self.sources = sources
-        licensed = LicensedFiles(context, catalog, contentKeys.keys)
+        licensed = LicensedFiles(context, catalog, contentKeys.keys, thread: tagThread)
         credentials = try await CredentialKeyring(
             database: context.database,
             master: context.master,

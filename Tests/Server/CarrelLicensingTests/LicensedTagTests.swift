@@ -2,12 +2,14 @@
 
 import CarrelBytes
 import CarrelCatalog
+import CarrelEditionDelivery
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
 import CarrelServerTesting
 import CarrelStore
 import CarrelTesting
+import CarrelThreads
 import CarrelWorks
 import Testing
 
@@ -26,22 +28,36 @@ struct `The tags of a protected edition` {
 
     @Test func `are computed for a bounded number of editions at a time: others are told when to come back`() async throws {
         let test = try await TestService(with: .editionDelivery)
-        // one takes its time, and the others wait for it
-        let products = ["large"] + (1...60).map { "small-\($0)" }
+        let products = (1...40).map { "book-\($0)" }
         for product in products {
             var bytes = EditionFiles.pdf
-            let padding = [UInt8](repeating: UInt8(ascii: " "), count: product == "large" ? 96 << 20 : 1000)
-            bytes.insert(contentsOf: Array("%\(product)".utf8) + padding + [0x0a], at: 9)
+            bytes.insert(contentsOf: Array("%\(product)\n".utf8), at: 9)
             try await test.ingest(test.directory.write("\(product).pdf", bytes), product) { $0.licensed = .only }
         }
+        // the one thread is taken, so that 32 files wait and eight are refused
+        let delivery = try #require(test.service.capabilities.compactMap { $0 as? EditionDeliveryCapability }.first)
+        let (taken, free) = (try #require(BlockingSignal()), try #require(BlockingSignal()))
+        let other = Task {
+            try await delivery.tagThread.run {
+                taken.signal()
+                free.wait()
+            }
+        }
+        try await BlockingThreadPool(name: "wait", count: 1).run { taken.wait() }
         let answers = try await withThrowingTaskGroup { group in
             for product in products {
                 group.addTask { (product, try await Self.get(product, from: test.service)) }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            var answers: [(String, (status: Int, headers: HTTPFields, body: [UInt8]))] = []
+            for try await answer in group {
+                answers.append(answer)
+                if answers.count == 8 { free.signal() }
+            }
+            return answers
         }
+        try await other.value
         let refused = answers.filter { $0.1.status == 503 }
-        #expect(!refused.isEmpty && answers.count { $0.1.status == 200 } == answers.count - refused.count)
+        #expect(refused.count == 8 && answers.count { $0.1.status == 200 } == 32)
         for (_, answer) in refused {
             #expect(answer.headers["Retry-After"] == "5")
             #expect(try JSON.parse(answer.body.rawSpan)["code"] == "edition.preparing")

@@ -34,17 +34,17 @@ final class LicensedFiles: Sendable {
     private let keys: ContentKeys
     private let open: OpenEditionCache
     private let blobs: BlobIOPool
-    /// A short queue: a client is told to come back rather than to wait for many other files.
-    private let thread = BlockingThreadPool(name: "dcf-tags", count: 1, limit: 32)
+    private let thread: BlockingThreadPool
     /// Files with their tags, by the edition's product id.
     private let served = SnapshotCache<String, Served>(limit: 256, life: .seconds(1))
     /// Tags that are being computed, by the digest of their file: all requests for one wait for the same work.
     private let computing = Locked<[String: Task<OpenFile, any Error>]>([:])
 
-    init(_ context: ServiceContext, _ catalog: CatalogCapability, _ keys: ContentKeys) {
+    init(_ context: ServiceContext, _ catalog: CatalogCapability, _ keys: ContentKeys, thread: BlockingThreadPool) {
         (database, clock, master) = (context.database, context.clock, context.master)
         (editions, open, blobs) = (catalog.editions, catalog.openEditions, catalog.coldBlobs)
         self.keys = keys
+        self.thread = thread
     }
 
     /// The protected file of an edition that is published so.
