@@ -571,7 +571,7 @@ let testTargets: [Target] = [
     serverTests("KeyExchange", "CPIX KeyStore Restoring Rights Streaming"),
     serverTests(
         "Licensing",
-        "Administration Authority KeyStore DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Threads Tokens Works XML"
+        "Administration Authority KeyStore DCF EditionDelivery Entitlements HTTPServer JOSE Licensing Rights Streaming Tokens Works XML"
     ),
     serverTests("ClearKey", "EME Metrics Rights Tokens"),
     serverTests("Relay", "Metrics Relay Rights Tokens"),
