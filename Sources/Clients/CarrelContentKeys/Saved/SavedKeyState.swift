@@ -46,7 +46,8 @@ extension PlayerEngine {
     /// - Returns: the state; without an obstacle for an item without keys.
     /// - Throws: `player.fingerprint` for a copied folder; `player.store`, `player.store-damaged`, `player.vault`.
     public func savedKeyState(of item: String) async throws(PlayerError) -> SavedKeyState {
-        let rows = try await savedItems().savedKeys(ofItem: item)
+        let store = try await savedItems()
+        let rows = try await store.savedKeys(ofItem: item)
         var state = SavedKeyState()
         state.keys = rows.count
         let time = try await judgingTime()
@@ -55,6 +56,7 @@ extension PlayerEngine {
             state.until = [state.until, end].compactMap(\.self).min()
             state.renewAt = [state.renewAt, renewAt].compactMap(\.self).min()
         }
+        if try await store.hasRevokedKeys(ofItem: item) { hinder(.revoked) }
         for row in rows {
             if let license = row.license {
                 guard !state.licenses.contains(license) else { continue }

@@ -134,7 +134,8 @@ public actor SavedKeys: CountedKeySource {
 
     /// A key without a license, while its end has not come.
     private func grant(_ row: SavedKeyRow, _ key: Secret) async throws(PlayerError) -> ContentKeyAnswer {
-        guard row.until != nil else { return .granted(ContentKeyGrant(key: key)) }
+        // an order may be revoked, or get an end, while its key is in use
+        guard row.until != nil || row.kind == .order else { return .granted(ContentKeyGrant(key: key)) }
         let time = try await engine.judgingTime()
         if let obstacle = SavedKeyState.obstacle(of: row, at: time) { return .refused(obstacle.words) }
         let end = ends[row.name] ?? ContentKeyEnd()
@@ -159,9 +160,18 @@ public actor SavedKeys: CountedKeySource {
 
     /// Judges the ends of the keys again, by the rows on the disk: another process may have renewed them.
     private func follow() async {
-        guard !isEnded, let time = try? await engine.judgingTime(),
-            let rows = try? await engine.savedItems().savedKeys(ofItem: item)
-        else { return }
+        guard !isEnded else { return }
+        let time: TrustedClock.Reading
+        let rows: [SavedKeyRow]
+        do throws(PlayerError) {
+            time = try await engine.judgingTime()
+            rows = try await engine.savedItems().savedKeys(ofItem: item)
+        } catch {
+            // a decision that cannot be made now leaves the last one
+            guard [.storeDamaged, .outdated, .fingerprint].contains(error.code) else { return }
+            for end in ends.values { end.end(error.message) }
+            return
+        }
         let current = Dictionary(rows.map { ($0.name, $0) }) { first, _ in first }
         loading = Task { current }
         for (name, end) in ends {

@@ -80,11 +80,18 @@ struct KeyAddressServer: Sendable {
                 "the key server returned \(response.body.count) bytes\(type), and keys have 16 or 32"
             )
         }
+        var orderEnd: Instant?
+        if let text = response.field(Self.endField) {
+            orderEnd = Instant.parse(text)
+            guard orderEnd != nil else {
+                throw ContentKeyError(.response, "the key server returned an end of the order that cannot be read")
+            }
+        }
         return Response(
             key: Secret(response.body),
             url: url,
             isOfOrder: response.field(Self.rotationField) != nil,
-            orderEnd: response.field(Self.endField).flatMap { Instant.parse($0) }
+            orderEnd: orderEnd
         )
     }
 
@@ -109,8 +116,9 @@ struct KeyAddressServer: Sendable {
         case ("ticket.invalid"?, _): return ContentKeyError(outdated, "the address of the key is no longer valid")
         case ("order.revoked"?, _), ("order.cancelled"?, _), ("order.returned"?, _):
             return ContentKeyError(.ended, problem?["detail"]?.string ?? "the order has been revoked")
-        case (nil, 410) where isOrder: return ContentKeyError(.ended, "the order is gone")
         case ("order.expired"?, _): return ContentKeyError(.expired, "the order has expired")
+        // another device of the reader listens now
+        case ("order.concurrency"?, _): return ContentKeyError(.network, "the order has too many listeners now")
         case (_, 429), (_, 500...599):
             return ContentKeyError(.network, "the key server returned status \(response.status)")
         default: return ContentKeyError(.refused, "the key server returned status \(response.status)")
@@ -134,6 +142,13 @@ struct KeyAddressServer: Sendable {
         guard parts.count >= 7, parts[parts.count - 4] == "hls", let file = parts.last, file.hasSuffix(".key") else { return nil }
         let (order, ticket) = (parts[parts.count - 3], parts[parts.count - 2])
         return OrderAddress(prefix: url[..<ticket.startIndex], suffix: url[ticket.endIndex...], order: order)
+    }
+
+    /// Whether two addresses are the same, or those of keys of one order.
+    static func areOfOneOrder(_ one: String, _ other: String) -> Bool {
+        guard one != other else { return true }
+        guard let one = order(of: one), let other = order(of: other) else { return false }
+        return one.prefix == other.prefix
     }
 
     /// The address of an order's key with the ticket of the order's playlist now; nil if the playlist has none.

@@ -113,15 +113,34 @@ extension ContentKeySession {
                 return
             }
             let bytes = try await self.exchange(request, route)
-            try await self.process(ContentKeyResponse(bytes), for: request)
+            let all = route == .license ? try await self.withHeldKeys(bytes, request) : bytes
+            try await self.process(ContentKeyResponse(all), for: request)
         }
     }
 
+    /// A response that has the keys of the same license in other uses too: they are requested if this response lacks one.
+    private func withHeldKeys(_ bytes: [UInt8], _ request: ContentKeyRequest) async throws(ContentKeyError) -> [UInt8] {
+        guard let engine, let data = sent[request.id]?.data, let text = String(validating: bytes, as: UTF8.self) else {
+            return bytes
+        }
+        let response: PlayerEngine.KeyResponse
+        do throws(PlayerError) { response = try await engine.read(text, for: data) } catch {
+            throw ContentKeyError(error, key: request.identifier.description)
+        }
+        let lost = await engine.heldKeysLost(by: response)
+        guard !lost.isEmpty else { return bytes }
+        let all = response.keyIDs + lost.map(\.hex)
+        return try await exchangeOnce(request, .license, Array(all.prefix(Self.keyIDLimit)))
+    }
+
     private func isHeld(_ identifier: ContentKeyIdentifier) async -> Bool {
-        guard let engine else { return false }
-        for content in identifier.contents where await engine.heldLicense(for: content) != nil { return true }
+        guard let engine, let now = try? await engine.judgingTime().instant else { return false }
+        for content in identifier.contents where await engine.heldLicense(for: content, at: now) != nil { return true }
         return false
     }
+
+    /// Failures after which the next route is tried: there is no license, or no key. A refusal is final.
+    private static let absences: Set<ContentKeyError.Code> = [.unknownKey, .missingKey, .notPersonalized]
 
     /// Tries the routes of a key in their order, and throws the first failure if none has it.
     private func deliver(
@@ -133,6 +152,7 @@ extension ContentKeySession {
         for route in routes {
             do throws(ContentKeyError) { return try await body(route) } catch {
                 guard request.status == .requestingResponse else { return }
+                guard Self.absences.contains(error.code) else { throw error }
                 failure = failure ?? error
             }
         }
@@ -153,8 +173,8 @@ extension ContentKeySession {
                 }
                 let key = try await self.newPersistableKey(request, route)
                 self.log.write("persistable key obtained", request.identifier)
-                try await self.store(key, for: request)
                 if case .response(let response) = key.content { try self.requireKey(of: request, in: response) }
+                try await self.store(key, for: request)
                 try await self.process(ContentKeyResponse(key), for: request)
             }
             log.write("persistable key available", request.identifier)
@@ -197,7 +217,12 @@ extension ContentKeySession {
             guard let asset = assets[request.asset]?.asset, asset.isSaved else { return nil }
             let names = Set(request.identifier.savedNames(among: asset.keys))
             let rows = try await engine.savedItems().savedKeys(ofItem: asset.id)
-            return rows.first { $0.kind != .license && names.contains($0.name) }.map { PersistableContentKey(content: .row($0)) }
+            let time = try await engine.judgingTime()
+            // the server may have a later end than a key that may not be used now
+            let usable = rows.first {
+                $0.kind != .license && names.contains($0.name) && SavedKeyState.obstacle(of: $0, at: time) == nil
+            }
+            return usable.map { PersistableContentKey(content: .row($0)) }
         } catch {
             throw ContentKeyError(error, key: request.identifier.description)
         }
@@ -318,6 +343,11 @@ extension ContentKeySession {
             log.writeResponse(request.identifier, status: status, fields: fields)
             if request.kind != .renewing { noteToken(nil) }
             let response = try await engine.read(text, for: data)
+            if request.status != .requestingResponse, !response.isStorable {
+                // cancelled meanwhile: the slot of the stream is given back
+                try await engine.hold(response)
+                if !heldLicenses.contains(response.licenseID) { await engine.endUnused(response.licenseID) }
+            }
             if let end = response.end, try await engine.judgingTime().instant >= end {
                 throw PlayerError(.ended, "the license in the response has already ended", reason: .expiredStorage)
             }

@@ -229,45 +229,87 @@ extension ContentKeySession {
     /// - Parameters:
     ///   - key: the key.
     ///   - request: its request.
-    /// - Throws: `keys.store`; `keys.refused` for a key without a license if the asset is not saved.
+    /// - Throws: `keys.store`; `keys.refused` for a key without a license if the asset is not saved; `keys.state` if the request is
+    ///   not open any more, because its asset was removed or the session has ended.
     public func store(_ key: PersistableContentKey, for request: ContentKeyRequest) async throws(ContentKeyError) {
-        let engine = try player()
-        do throws(PlayerError) {
-            switch key.content {
-            case .response(let response):
-                try await engine.store(response)
-                try await note(license: response.licenseID, for: request)
-            case .license(let id): try await note(license: id, for: request)
-            case .row(let row):
-                guard let asset = assets[request.asset]?.asset, asset.isSaved else {
-                    throw PlayerError(.rejected, "a key without a license is stored for a saved item only")
-                }
-                let rows = request.identifier.savedNames(among: asset.keys).map { name in
-                    SavedKeyRow(
-                        name: name,
-                        kind: row.kind,
-                        key: row.key,
-                        until: row.until,
-                        renewAt: row.renewAt,
-                        url: row.url
-                    )
-                }
-                try await engine.savedItems().put(rows, ofItem: asset.id)
-            }
-        } catch {
-            throw ContentKeyError(error, key: request.identifier.description)
+        try requireOpen(request)
+        switch key.content {
+        case .response(let response): try await store(response, for: request)
+        case .license(let id): try await noteLicense(id, for: request)
+        case .row(let row): try await store(row, for: request)
         }
         log.write("persistable key written", request.identifier)
         report(.stored(request))
     }
 
-    /// Notes that a saved item needs a license.
+    private func requireOpen(_ request: ContentKeyRequest) throws(ContentKeyError) {
+        guard request.status == .requestingResponse else { throw ContentKeyError(.state, "the request is not open") }
+    }
+
+    /// Stores a license. The rows of the item come first: no license is in the store without the item that needs it.
+    private func store(_ response: PlayerEngine.KeyResponse, for request: ContentKeyRequest) async throws(ContentKeyError) {
+        let engine = try player()
+        try await noteLicense(response.licenseID, for: request)
+        try requireOpen(request)
+        let asset = assets[request.asset]?.asset
+        let isNoted = asset.map { $0.isSaved && !request.identifier.savedNames(among: $0.keys).isEmpty } ?? false
+        do throws(PlayerError) {
+            let isNew = try await engine.licenses().license(response.licenseID) == nil
+            try await engine.store(response)
+            // the item may have been removed meanwhile
+            if isNoted, isNew { await removeUnused(response.licenseID) }
+        } catch {
+            throw ContentKeyError(error, key: request.identifier.description)
+        }
+        try requireOpen(request)
+    }
+
+    private func noteLicense(_ id: String, for request: ContentKeyRequest) async throws(ContentKeyError) {
+        do throws(PlayerError) { try await note(license: id, for: request) } catch {
+            throw ContentKeyError(error, key: request.identifier.description)
+        }
+    }
+
+    /// Stores the key of a server as a row of the item.
+    private func store(_ row: SavedKeyRow, for request: ContentKeyRequest) async throws(ContentKeyError) {
+        let engine = try player()
+        do throws(PlayerError) {
+            guard let asset = assets[request.asset]?.asset, asset.isSaved else {
+                throw PlayerError(.rejected, "a key without a license is stored for a saved item only")
+            }
+            let rows = request.identifier.savedNames(among: asset.keys).map { name in
+                SavedKeyRow(
+                    name: name,
+                    kind: row.kind,
+                    key: row.key,
+                    until: row.until,
+                    renewAt: row.renewAt,
+                    url: row.url
+                )
+            }
+            let store = try await engine.savedItems()
+            try await store.put(rows, ofItem: asset.id)
+            // the item may have been removed meanwhile
+            if request.status == .cancelled, assets[asset.id] == nil {
+                for row in rows { try await store.removeKey(row.name, ofItem: asset.id) }
+            }
+        } catch {
+            throw ContentKeyError(error, key: request.identifier.description)
+        }
+        try requireOpen(request)
+    }
+
+    /// Notes that a saved item needs a license. A renewal has its rows already: what was removed meanwhile stays removed.
     private func note(license: String, for request: ContentKeyRequest) async throws(PlayerError) {
-        guard let engine, let asset = assets[request.asset]?.asset, asset.isSaved else { return }
+        guard request.kind != .renewing, let engine, let asset = assets[request.asset]?.asset, asset.isSaved else { return }
         let rows = request.identifier.savedNames(among: asset.keys).map {
             SavedKeyRow(name: $0, kind: .license, license: license)
         }
-        try await engine.savedItems().put(rows, ofItem: asset.id)
+        let store = try await engine.savedItems()
+        try await store.put(rows, ofItem: asset.id)
+        // the item may have been removed meanwhile
+        guard request.status == .cancelled, assets[asset.id] == nil else { return }
+        for row in rows { try await store.removeKey(row.name, ofItem: asset.id) }
     }
 
     /// Makes a response available to the stream.
@@ -282,7 +324,7 @@ extension ContentKeySession {
         case .persistable(let key):
             log.write("creating response from persistable key", request.identifier)
             if case .row(let row) = key.content, let secret = row.key {
-                addGrant(ContentKeyGrant(key: secret, end: row.until), for: request.identifier)
+                addGrant(ContentKeyGrant(key: secret, end: try await end(of: row)), for: request.identifier)
             } else {
                 useLicenses()
             }
@@ -305,8 +347,20 @@ extension ContentKeySession {
                 )
             }
         }
+        // it may have been cancelled meanwhile
+        guard request.status == .requestingResponse else { throw ContentKeyError(.state, "the request is not open") }
         log.write("providing response", request.identifier)
         complete(request)
+    }
+
+    /// The end of a saved key without a license, by the trusted time: a clock that is set back extends nothing.
+    private func end(of row: SavedKeyRow) async throws(ContentKeyError) -> ContentKeyEnd {
+        guard let until = row.until, let engine else { return ContentKeyEnd(row.until) }
+        let time: TrustedClock.Reading
+        do throws(PlayerError) { time = try await engine.judgingTime() } catch { throw ContentKeyError(error) }
+        let end = ContentKeyEnd(await engine.deviceTime(of: until))
+        if let obstacle = SavedKeyState.obstacle(of: row, at: time) { end.end(obstacle.words) }
+        return end
     }
 
     /// Takes the license of a stream, or of a renewal.
@@ -318,7 +372,11 @@ extension ContentKeySession {
                 try await engine.store(response)
             } else {
                 try await engine.hold(response)
-                heldLicenses.insert(response.licenseID)
+                if request.status == .requestingResponse {
+                    heldLicenses.insert(response.licenseID)
+                } else if !heldLicenses.contains(response.licenseID) {
+                    await engine.endUnused(response.licenseID)
+                }
             }
         } catch {
             throw ContentKeyError(error, key: request.identifier.description)
@@ -328,7 +386,7 @@ extension ContentKeySession {
 
     /// Refuses a license without the requested key.
     func requireKey(of request: ContentKeyRequest, in response: PlayerEngine.KeyResponse) throws(ContentKeyError) {
-        guard let id = request.identifier.keyID, !response.keyIDs.contains(id), !response.isOfOrder else { return }
+        guard let id = request.identifier.keyID, !response.keyIDs.contains(id) else { return }
         throw ContentKeyError(.missingKey, "the license has no key with this id", key: request.identifier.description)
     }
 

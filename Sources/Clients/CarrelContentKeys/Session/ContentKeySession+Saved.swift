@@ -23,8 +23,7 @@ extension ContentKeySession {
         var unique: [ContentKeyIdentifier] = []
         var seen: Set<ContentKeyIdentifier> = []
         for key in keys where seen.insert(key).inserted { unique.append(key) }
-        assets[item] = nil
-        for key in requests.keys where key.asset == item { requests[key] = nil }
+        removeRecipient(item)
         addRecipient(ContentKeyAsset(id: item, keys: unique, isSaved: true))
         var failures: [ContentKeyError] = []
         // one license may have several keys
@@ -71,15 +70,9 @@ extension ContentKeySession {
         do throws(PlayerError) { license = try await self.license(of: request.identifier, engine) } catch {
             throw ContentKeyError(error, key: request.identifier.description)
         }
-        let key = RequestKey(asset: request.asset, identifier: request.identifier)
-        do throws(ContentKeyError) {
-            try await wait(for: try make(request.identifier, .renewing, asset: request.asset, license: license))
-            request.set(.renewed)
-        } catch {
-            // the former key is still here
-            requests[key] = request
-            throw error
-        }
+        // the answered request stays, so that the key is here meanwhile and after a failure
+        try await wait(for: try make(request.identifier, .renewing, asset: request.asset, license: license))
+        request.set(.renewed)
     }
 
     private func license(of identifier: ContentKeyIdentifier, _ engine: PlayerEngine) async throws(PlayerError) -> String {
@@ -100,7 +93,12 @@ extension ContentKeySession {
     public func renew(item: String) async throws(ContentKeyError) {
         let engine = try player()
         let rows: [SavedKeyRow]
-        do throws(PlayerError) { rows = try await engine.savedItems().savedKeys(ofItem: item) } catch {
+        let hasRevokedKeys: Bool
+        do throws(PlayerError) {
+            let store = try await engine.savedItems()
+            rows = try await store.savedKeys(ofItem: item)
+            hasRevokedKeys = try await store.hasRevokedKeys(ofItem: item)
+        } catch {
             throw ContentKeyError(error)
         }
         addRecipient(ContentKeyAsset(id: item, isSaved: true))
@@ -114,11 +112,17 @@ extension ContentKeySession {
                 failure = failure ?? error
             }
         }
-        for (url, rows) in Dictionary(grouping: rows.filter { $0.kind == .order }, by: { $0.url ?? "" }).sorted(by: {
-            $0.key < $1.key
-        }) {
-            do throws(ContentKeyError) { try await renewOrder(url, rows, item: item) } catch { failure = failure ?? error }
+        let orders = rows.filter { $0.kind == .order }
+        var revoked: [String] = []
+        for (url, rows) in Dictionary(grouping: orders, by: { $0.url ?? "" }).sorted(by: { $0.key < $1.key }) {
+            guard !revoked.contains(where: { KeyAddressServer.areOfOneOrder($0, url) }) else { continue }
+            let others = orders.filter { KeyAddressServer.areOfOneOrder($0.url ?? "", url) }
+            do throws(ContentKeyError) { try await renewOrder(url, rows, all: others, item: item) } catch {
+                if error.code == .ended { revoked.append(url) }
+                failure = failure ?? error
+            }
         }
+        if hasRevokedKeys { failure = failure ?? ContentKeyError(.ended, "the order was revoked, and its keys were deleted") }
         if let failure { throw failure }
     }
 
@@ -139,7 +143,7 @@ extension ContentKeySession {
     }
 
     /// Removes a license that was replaced, unless another item needs it.
-    private func removeUnused(_ license: String) async {
+    func removeUnused(_ license: String) async {
         guard let engine, let store = try? await engine.savedItems(),
             let users = try? await store.items(withLicense: license, limit: 1), users.isEmpty
         else { return }
@@ -147,7 +151,12 @@ extension ContentKeySession {
     }
 
     /// Requests the end of an order again.
-    private func renewOrder(_ url: String, _ rows: [SavedKeyRow], item: String) async throws(ContentKeyError) {
+    private func renewOrder(
+        _ url: String,
+        _ rows: [SavedKeyRow],
+        all: [SavedKeyRow],
+        item: String
+    ) async throws(ContentKeyError) {
         let engine = try player()
         log.write("renewal of an order's key", nil, [.init("url", .url(url))])
         var renewed = rows
@@ -167,15 +176,19 @@ extension ContentKeySession {
             let store = try await engine.savedItems()
             switch failure?.code {
             case .ended?:
-                for row in rows { try await store.removeKey(row.name, ofItem: item) }
+                try await store.removeRevokedKeys(all.map(\.name), ofItem: item)
                 log.write("persistable key deleted: the order was revoked")
                 report(.invalidated(item))
             case .expired?:
                 let now = try await engine.judgingTime().instant
-                for index in renewed.indices { renewed[index].until = min(renewed[index].until ?? now, now) }
-                try await store.put(renewed, ofItem: item)
+                for index in renewed.indices {
+                    renewed[index].until = min(renewed[index].until ?? now, now)
+                    // it may be extended later
+                    renewed[index].renewAt = now + .seconds(86_400)
+                }
+                try await store.renew(renewed, ofItem: item)
             case .some: break
-            case nil: try await store.put(renewed, ofItem: item)
+            case nil: try await store.renew(renewed, ofItem: item)
             }
         } catch {
             throw ContentKeyError(error)
@@ -193,9 +206,11 @@ extension ContentKeySession {
         let engine = try player()
         let isDue: Bool
         do throws(PlayerError) {
-            let due = try await engine.savedKeyState(of: item).renewAt
+            let state = try await engine.savedKeyState(of: item)
             let now = try await engine.judgingTime().instant
-            isDue = due.map { $0 <= now } ?? false
+            isDue = state.renewAt.map { $0 <= now } ?? false
+            // nothing else tells that a license without an end was revoked
+            if !state.licenses.isEmpty { _ = await engine.followRevocations() }
         } catch {
             throw ContentKeyError(error)
         }
@@ -211,8 +226,9 @@ extension ContentKeySession {
     /// - Throws: `keys.store`, `keys.vault`.
     public func invalidatePersistableKeys(item: String, givesBack: Bool = false) async throws(ContentKeyError) {
         let engine = try player()
-        do throws(PlayerError) { try await engine.removeItem(item, givesBack: givesBack) } catch { throw ContentKeyError(error) }
+        // first: an open request stores nothing for the item any more
         removeRecipient(item)
+        do throws(PlayerError) { try await engine.removeItem(item, givesBack: givesBack) } catch { throw ContentKeyError(error) }
         log.write("persistable key deleted")
         report(.invalidated(item))
     }

@@ -62,6 +62,8 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     private var requestCount = 0
     /// The newest request of each key of an asset.
     var requests: [RequestKey: ContentKeyRequest] = [:]
+    /// The newest renewing request of each key, next to the request that has the key.
+    private var renewals: [RequestKey: ContentKeyRequest] = [:]
     private var waiters: [ContentKeyRequest.ID: [CheckedContinuation<Void, Never>]] = [:]
     /// The data that were sent for a request.
     var sent: [ContentKeyRequest.ID: SentRequest] = [:]
@@ -77,6 +79,9 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     private final class Audience: Sendable {
         let readers = Locked<[Int: AsyncStream<ContentKeyEvent>.Continuation]>([:])
         let delegate = Locked<any ContentKeySessionDelegate>(OwnDelivery())
+        let recipients = Locked<[ContentKeyAsset.ID: ContentKeyAsset]>([:])
+        /// The last token that the app gave to the session; nil for the token of its options.
+        let token = Locked<String?>(nil)
     }
 
     private nonisolated var delegate: any ContentKeySessionDelegate { audience.delegate.withLock { $0 } }
@@ -129,9 +134,10 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         self.options = options
         self.client = client
         self.log = log
-        self.audience = audience ?? Audience()
+        let shared = audience ?? Audience()
+        self.audience = shared
         ownsAudience = audience == nil
-        token = options.licenseToken
+        token = shared.token.withLock { $0 } ?? options.licenseToken
         server = KeyAddressServer(
             client: client,
             fields: options.keyServerFields,
@@ -169,6 +175,13 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// - Parameter asset: the asset; one with the same id is replaced.
     public func addRecipient(_ asset: ContentKeyAsset) {
         if assets[asset.id] == nil { assets[asset.id] = AssetKeys(asset: asset) } else { assets[asset.id]?.asset = asset }
+        if ownsAudience { audience.recipients.withLock { $0[asset.id] = asset } }
+    }
+
+    /// Adds the assets that were added to the session of this use.
+    private func addSharedRecipients() {
+        guard !ownsAudience else { return }
+        for (id, asset) in audience.recipients.withLock({ $0 }) where assets[id] == nil { assets[id] = AssetKeys(asset: asset) }
     }
 
     /// Removes an asset: its open requests are cancelled.
@@ -176,8 +189,12 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// - Parameter id: the asset.
     public func removeRecipient(_ id: ContentKeyAsset.ID) {
         assets[id] = nil
-        for (key, request) in requests where key.asset == id {
-            requests[key] = nil
+        if ownsAudience { audience.recipients.withLock { $0[id] = nil } }
+        let removed =
+            Array(requests.filter { $0.key.asset == id }.values) + Array(renewals.filter { $0.key.asset == id }.values)
+        requests = requests.filter { $0.key.asset != id }
+        renewals = renewals.filter { $0.key.asset != id }
+        for request in removed {
             if request.status == .requestingResponse {
                 finish(
                     request,
@@ -235,7 +252,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
             case .retried:
                 // the request in its place
                 let key = RequestKey(asset: request.asset, identifier: request.identifier)
-                guard let next = requests[key], next !== request else {
+                guard let next = request.kind == .renewing ? renewals[key] : requests[key], next !== request else {
                     throw ContentKeyError(.cancelled, "the request was cancelled", key: request.identifier.description)
                 }
                 request = next
@@ -264,7 +281,8 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
             license: license,
             attempt: attempt
         )
-        requests[RequestKey(asset: asset, identifier: identifier)] = request
+        let key = RequestKey(asset: asset, identifier: identifier)
+        if kind == .renewing { renewals[key] = request } else { requests[key] = request }
         report(.provided(request))
         // one after another, because the license of the first key may have the others
         let before = isAddressOnly(identifier) ? nil : lastDelivery
@@ -322,6 +340,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// - Returns: the key, and the name that it was found by.
     public func key(anyOf names: [ContentKeyName]) async -> (answer: ContentKeyAnswer, name: ContentKeyName?) {
         guard let identifier = ContentKeyIdentifier(names) else { return (.unknown, nil) }
+        addSharedRecipients()
         let asset = assets.values.first { $0.asset.keys.contains(identifier) }?.asset.id
         do throws(ContentKeyError) {
             try await wait(for: try processRequest(identifier, for: asset))
@@ -341,7 +360,7 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         licenses = LicenseKeys(engine, settings)
     }
 
-    /// Starts a separate session with the same options, delegate and readers of events.
+    /// Starts a separate session with the same options, token, delegate, assets and readers of events.
     public nonisolated func newUse() -> any CountedKeySource {
         ContentKeySession(engine, options, client: client, log: log, audience: audience)
     }
@@ -353,6 +372,11 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
         guard PlayerEngine.seemsLicense(licenseToken) else { return }
         token = licenseToken
         tokenError = nil
+        // the license of an answered key may have ended
+        requests = requests.filter { entry in
+            entry.value.status == .requestingResponse || entry.key.identifier.names.contains { grants[$0] != nil }
+        }
+        if ownsAudience { audience.token.withLock { $0 = licenseToken } }
     }
 
     /// Stores a signed license inside a file, or redeems a token inside it at the device's own service.
@@ -377,9 +401,10 @@ public actor ContentKeySession: CountedKeySource, LicenseTokenReceiver {
     /// Ends the session: open requests are cancelled, and the slots of streams are released. Stored keys stay.
     public func end() async {
         isEnded = true
-        for request in requests.values where request.status == .requestingResponse {
+        for request in Array(requests.values) + Array(renewals.values) where request.status == .requestingResponse {
             finish(request, .cancelled, ContentKeyError(.cancelled, "the session has ended", key: request.identifier.description))
         }
+        for grant in grants.values { grant.end.end("the session has ended") }
         grants = [:]
         await licenses?.end()
         for license in heldLicenses { await engine?.endUnused(license) }

@@ -26,6 +26,8 @@ extension PlayerEngine {
         let license: License
         let text: String
         let isRenewal: Bool
+        /// The plays that the request reported.
+        let plays: Int
 
         /// The id of the license.
         package var licenseID: String { license.id }
@@ -112,20 +114,24 @@ extension PlayerEngine {
             throw PlayerError(.rejected, "this player speaks no version of the protocol that is asked for")
         }
         try await renewCertificate()
+        // the service would return a license that is about to be given back
+        if license == nil { await sendReleases(atMost: 10) }
         let key = try await requestKey(of: certificate)
         let (sealed, message) = try Self.parts(ofToken: token)
-        var former: (row: LicenseRow, sequence: Int, contentID: String)?
-        if let license {
+        var former: (id: String, sequence: Int, plays: Int, contentID: String)?
+        if let license, let held = streams[license]?.record {
+            former = (license, held.license.sequence, held.plays, held.license.contentID)
+        } else if let license {
             guard let row = try await licenses().row(license) else {
                 throw PlayerError(.noLicense, "there is no license \(license) on this device")
             }
             let record = try await record(row)
-            former = (row, record.license.sequence, record.license.contentID)
+            former = (row.id, record.license.sequence, row.plays, record.license.contentID)
         }
         let host = host
         let (made, request) = try await self.request(session, contentID: former?.contentID ?? contentID, to: key) {
             ($0.token, $0.keyIDs, $0.versions) = (sealed, keyIDs, spoken)
-            if let former { ($0.license, $0.sequence, $0.plays) = (former.row.id, former.sequence, former.row.plays) }
+            if let former { ($0.license, $0.sequence, $0.plays) = (former.id, former.sequence, former.plays) }
         }
         return KeyRequestData(text: made.text, request: request, digest: made.digest, message: message, host: host)
     }
@@ -177,7 +183,12 @@ extension PlayerEngine {
         let player = try await trust().player
         let license = try await license(text, for: data.request, digest: data.digest, player: player)
         try await take(license.signedAt, on: data.host)
-        return KeyResponse(license: license, text: text, isRenewal: data.request.session == .renew)
+        return KeyResponse(
+            license: license,
+            text: text,
+            isRenewal: data.request.session == .renew,
+            plays: data.request.plays
+        )
     }
 
     /// The keys that a stored license has and a response for it lacks: to store the response would lose them.
@@ -189,6 +200,16 @@ extension PlayerEngine {
         guard let row = try await licenses().row(response.license.id) else { return [] }
         let present = Set(response.license.keys.map(\.id))
         return try await record(row).license.keys.map(\.id).filter { !present.contains($0) }
+    }
+
+    /// The keys that a stream's license has and a response for it lacks: to hold the response would end them in another use.
+    ///
+    /// - Parameter response: a verified response.
+    /// - Returns: the ids of the keys.
+    package func heldKeysLost(by response: KeyResponse) -> [KeyID] {
+        guard let held = streams[response.license.id] else { return [] }
+        let present = Set(response.license.keys.map(\.id))
+        return held.record.license.keys.map(\.id).filter { !present.contains($0) }
     }
 
     /// Stores the license of a response. It is on the disk before this returns.
@@ -208,7 +229,9 @@ extension PlayerEngine {
             isRenewal: response.isRenewal
         )
         await replaceStaleRevocations()
-        guard response.isRenewal, let plays = row?.plays else { return }
+        guard response.isRenewal else { return }
+        // a play that began meanwhile is not reported yet
+        let plays = response.plays
         try await licenses().update(response.license.id) { row in
             guard let reported = row?.reported, reported < plays else { return (false, ()) }
             row?.reported = plays
@@ -271,7 +294,17 @@ extension PlayerEngine {
     }
 
     /// The id of a stream's license that has a key; nil if there is none.
-    package func heldLicense(for content: String) -> String? {
-        streams.first { LicenseRow.contentIDs($0.value.record.license).contains(content) }?.key
+    ///
+    /// - Parameters:
+    ///   - content: the content ID, or `urn:marlin:kid:…` of the key.
+    ///   - now: the time, for a license that has not ended; nil for any.
+    /// - Returns: the id of the license.
+    package func heldLicense(for content: String, at now: Instant? = nil) -> String? {
+        let held = streams.first { stream in
+            guard LicenseRow.contentIDs(stream.value.record.license).contains(content) else { return false }
+            guard let now, let end = stream.value.record.end else { return true }
+            return now < end
+        }
+        return held?.key
     }
 }

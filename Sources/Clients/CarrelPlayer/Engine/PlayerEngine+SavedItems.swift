@@ -12,7 +12,11 @@ extension PlayerEngine {
     /// - Returns: the store.
     /// - Throws: `player.fingerprint` for a copied folder; `player.store`, `player.store-damaged`, `player.vault`.
     package func savedItems() async throws(PlayerError) -> LicenseStore {
-        if hasSavedItems { return try await licenses() }
+        if hasSavedItems {
+            let store = try await licenses()
+            try await finishRemovals(in: store)
+            return store
+        }
         if state == nil { try await update { _ in } }
         guard let state else { throw PlayerError(.store, "the player has no state") }
         try requireOriginal(state)
@@ -21,12 +25,21 @@ extension PlayerEngine {
         guard DeviceFingerprint.make(salt: bound.salt, folder: place) == bound.fingerprint else {
             throw PlayerError(.fingerprint, "the folder of this player was copied, or the machine is another one")
         }
-        for license in try await store.removeLicensesOfRemovedItems() {
-            // it may have been removed otherwise
-            do throws(PlayerError) { try await release(license) } catch { guard error.code == .noLicense else { throw error } }
-        }
+        try await finishRemovals(in: store)
         hasSavedItems = true
         return store
+    }
+
+    /// Removes the licenses of items that were removed without the vault, by this process or another. A license that cannot be
+    /// given back now is given back later.
+    private func finishRemovals(in store: LicenseStore) async throws(PlayerError) {
+        for license in try await store.removeLicensesOfRemovedItems() {
+            do throws(PlayerError) { try await release(license) } catch {
+                // it may have been removed otherwise
+                guard error.code == .noLicense else { continue }
+            }
+            try await store.finishRemoval(of: license)
+        }
     }
 
     /// Removes everything of a saved item.
@@ -38,11 +51,9 @@ extension PlayerEngine {
     /// - Throws: the errors of ``savedItems()``.
     @discardableResult
     package func removeItem(_ item: String, givesBack: Bool = false) async throws(PlayerError) -> [String] {
-        let own = try await savedItems().removeItem(item, keepsLicenses: givesBack)
-        guard givesBack else { return own }
-        for license in own {
-            do throws(PlayerError) { try await release(license) } catch { guard error.code == .noLicense else { throw error } }
-        }
+        let store = try await savedItems()
+        let own = try await store.removeItem(item, keepsLicenses: givesBack)
+        if givesBack { try await finishRemovals(in: store) }
         return own
     }
 

@@ -271,6 +271,8 @@ extension PlayerEngine {
             return openStore
         }
         openStore = store
+        // those of items that were removed while the vault was locked; what is given back waits for `savedItems()`
+        _ = try? await store.removeLicensesOfRemovedItems()
         return store
     }
 

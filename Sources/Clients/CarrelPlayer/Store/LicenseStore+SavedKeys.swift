@@ -12,6 +12,8 @@ extension LicenseStore {
 
     private static func secretName(ofItem item: String) -> String { "item \(item)" }
 
+    private static func revocationName(ofItem item: String) -> String { "revoked \(item)" }
+
     /// The package key of an item.
     ///
     /// - Parameter item: the item's id.
@@ -79,9 +81,23 @@ extension LicenseStore {
         let seal = seal
         try await write { transaction in
             for row in rows { try transaction.run(Statement.putSavedKey, try row.values(ofItem: item, seal)) }
+            try transaction.run(Statement.removeSecret, [.text(Self.revocationName(ofItem: item))])
             guard try transaction.row(Statement.savedKeyCount, [.text(item)])?.integer(0) ?? 0 <= Int64(SavedKeyRow.limit) else {
                 throw PlayerError(.store, "an item has at most \(SavedKeyRow.limit) keys")
             }
+        }
+    }
+
+    /// Replaces keys of an item that are still here. What was removed meanwhile stays removed.
+    ///
+    /// - Parameters:
+    ///   - rows: the renewed keys.
+    ///   - item: the item's id.
+    /// - Throws: `player.store`.
+    package func renew(_ rows: [SavedKeyRow], ofItem item: String) async throws(PlayerError) {
+        let seal = seal
+        try await write { transaction in
+            for row in rows { try transaction.run(Statement.renewSavedKey, try row.values(ofItem: item, seal)) }
         }
     }
 
@@ -94,6 +110,33 @@ extension LicenseStore {
     package func removeKey(_ name: String, ofItem item: String) async throws(PlayerError) {
         let digest = SavedKeyRow.digest(name, item, seal)
         try await write { try $0.run(Statement.removeSavedKey, [.text(item), .blob(digest)]) }
+    }
+
+    /// Removes the keys of an order that was revoked, and notes the revocation until keys of the item are stored again.
+    ///
+    /// - Parameters:
+    ///   - names: the keys' names, as in their rows.
+    ///   - item: the item's id.
+    /// - Throws: `player.store`.
+    package func removeRevokedKeys(_ names: [String], ofItem item: String) async throws(PlayerError) {
+        let digests = names.map { SavedKeyRow.digest($0, item, seal) }
+        let name = Self.revocationName(ofItem: item)
+        let note: JSON = ["item": .string(item)]
+        let sealed = try seal.seal(note, at: Self.secretPlace(name))
+        try await write { transaction in
+            for digest in digests { try transaction.run(Statement.removeSavedKey, [.text(item), .blob(digest)]) }
+            try transaction.run(Statement.addSecret, [.text(name), .blob(sealed)])
+        }
+    }
+
+    /// Whether keys of an item were removed because its order was revoked.
+    ///
+    /// - Parameter item: the item's id.
+    /// - Returns: false once keys of the item were stored again.
+    /// - Throws: `player.store`.
+    package func hasRevokedKeys(ofItem item: String) async throws(PlayerError) -> Bool {
+        let name = Self.revocationName(ofItem: item)
+        return try await read { try $0.row(Statement.secret, [.text(name)]) != nil }
     }
 
     /// The items that have keys or a package key, in the order of their ids.
@@ -135,7 +178,14 @@ extension LicenseStore {
         let seal = seal
         return try await write { transaction in
             let own = try Self.removeRows(ofItem: item, transaction)
-            if !keepsLicenses { for license in own { _ = try Self.remove(license, seal, transaction) } }
+            for license in own {
+                if keepsLicenses {
+                    // until it was given back: that is known after a kill too
+                    try transaction.run(Statement.addRemoval, [.text(license), 1])
+                } else {
+                    _ = try Self.remove(license, seal, transaction)
+                }
+            }
             return own
         }
     }
@@ -145,6 +195,7 @@ extension LicenseStore {
         let own = try transaction.rows(Statement.ownLicenses, [.text(item)]).map { try $0.text(0) }
         try transaction.run(Statement.removeSavedKeys, [.text(item)])
         try transaction.run(Statement.removeSecret, [.text(secretName(ofItem: item))])
+        try transaction.run(Statement.removeSecret, [.text(revocationName(ofItem: item))])
         return own
     }
 
@@ -190,12 +241,21 @@ extension LicenseStore {
             var returned: [String] = []
             for row in try transaction.rows(Statement.removals, [1000]) {
                 let (license, givesBack) = (try row.text(0), try row.integer(1) != 0)
+                let isNeeded = try transaction.row(Statement.itemsOfLicense, [.text(license), 1]) != nil
+                if givesBack, !isNeeded {
+                    returned.append(license)
+                    continue
+                }
                 try transaction.run(Statement.removeRemoval, [.text(license)])
-                guard try transaction.row(Statement.itemsOfLicense, [.text(license), 1]) == nil else { continue }
-                if givesBack { returned.append(license) } else { _ = try Self.remove(license, seal, transaction) }
+                if !isNeeded { _ = try Self.remove(license, seal, transaction) }
             }
             return returned
         }
+    }
+
+    /// Notes that the license of a removed item was given back.
+    func finishRemoval(of license: String) async throws(PlayerError) {
+        try await write { try $0.run(Statement.removeRemoval, [.text(license)]) }
     }
 
     // MARK: The installation
@@ -213,6 +273,8 @@ extension LicenseStore {
             if let row = try transaction.row(Statement.secret, ["installation"]) {
                 return try Installation(try seal.open(try row.blob(0), at: place))
             }
+            // it is the first row of saved items: without it, the others are of a copy
+            guard try transaction.row(Statement.saved)?.integer(0) == 0 else { throw RowSeal.damaged }
             try transaction.run(Statement.addSecret, ["installation", .blob(fresh)])
             return installation
         }

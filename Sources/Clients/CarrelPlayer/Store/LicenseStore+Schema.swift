@@ -32,7 +32,7 @@ extension LicenseStore {
             version: 2,
             name: "keys of saved items",
             statements: [
-                // `name` is `installation`, `journal` or `item ID`
+                // `name` is `installation`, `journal`, `item ID` or `revoked ID`
                 SQL("CREATE TABLE saved_secret (name TEXT PRIMARY KEY, sealed BLOB NOT NULL)"),
                 // `secret` is the sealed key; null if `license` has it
                 SQL(
@@ -103,6 +103,8 @@ extension LicenseStore {
         static let releases = SQL("SELECT license, sealed FROM release ORDER BY license LIMIT $1")
         static let removeRelease = SQL("DELETE FROM release WHERE license = $1")
 
+        /// Rows of saved items.
+        static let saved = SQL("SELECT (SELECT COUNT(*) FROM saved_secret) + (SELECT COUNT(*) FROM saved_key)")
         static let secret = SQL("SELECT sealed FROM saved_secret WHERE name = $1")
         static let addSecret = SQL("INSERT INTO saved_secret (name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         static let removeSecret = SQL("DELETE FROM saved_secret WHERE name = $1")
@@ -112,6 +114,9 @@ extension LicenseStore {
             INSERT INTO saved_key (item, name, sealed, secret, license) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (item, name) DO UPDATE SET sealed = excluded.sealed, secret = excluded.secret, license = excluded.license
             """
+        )
+        static let renewSavedKey = SQL(
+            "UPDATE saved_key SET sealed = $3, secret = $4, license = $5 WHERE item = $1 AND name = $2"
         )
         static let removeSavedKey = SQL("DELETE FROM saved_key WHERE item = $1 AND name = $2")
         static let removeSavedKeys = SQL("DELETE FROM saved_key WHERE item = $1")

@@ -5,6 +5,8 @@ import CarrelCommandLine
 import CarrelContentKeys
 import CarrelCrypto
 import CarrelDownloads
+import CarrelHTTPClient
+import CarrelLicenseKeys
 import CarrelMedia
 import CarrelMediaSource
 import CarrelPlayer
@@ -137,7 +139,11 @@ struct OnlineKeys {
             unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
         }
         options.source = source.address
-        let session = ContentKeySession(try await engine.open(), options, trace: trace?.listener)
+        // a playlist does not lead to servers in the user's own network, unless the user named them
+        let named = [source.address, source.licenseServer, source.certificateURL, source.clearKeyServer].filter { !$0.isEmpty }
+        let rule: AddressRule = source.allowsPrivateNetworks ? .any : .publicExcept(originsOf: named)
+        let client = HTTPMediaClient(HTTPClient(configuration: HTTPClientConfiguration(addresses: rule)))
+        let session = ContentKeySession(try await engine.open(), options, client: client, trace: trace?.listener)
         (sources, self.session) = ([session], session)
     }
 
