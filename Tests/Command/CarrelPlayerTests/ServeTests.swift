@@ -136,8 +136,8 @@ struct `A server started by carrel serve` {
         (
             "carrel",
             [
-                "jemalloc", "argon2", "crypto", "curl", "dbus-1", "gio-2", "glib-2", "gnutls", "gobject-2", "microhttpd", "p11-kit",
-                "pq", "qpdf", "secret-1", "sqlite3", "tss2-esys", "tss2-mu", "tss2-tctildr", "xml2", "z", "zip",
+                "jemalloc", "argon2", "crypto", "curl", "dbus-1", "gio-2", "glib-2", "gnutls", "gobject-2", "microhttpd",
+                "p11-kit", "pq", "qpdf", "secret-1", "sqlite3", "tss2-esys", "tss2-mu", "tss2-tctildr", "xml2", "z", "zip",
             ]
         ),
         ("ReaderProgram", ["crypto", "curl", "xml2"]),

@@ -144,7 +144,7 @@ struct KeyAddressServer: Sendable {
         return OrderAddress(prefix: url[..<ticket.startIndex], suffix: url[ticket.endIndex...], order: order)
     }
 
-    /// Whether two addresses are the same, or those of keys of one order.
+    /// Whether two addresses are the same, or lead to keys of one order.
     static func areOfOneOrder(_ one: String, _ other: String) -> Bool {
         guard one != other else { return true }
         guard let one = order(of: one), let other = order(of: other) else { return false }

@@ -271,7 +271,7 @@ extension PlayerEngine {
             return openStore
         }
         openStore = store
-        // those of items that were removed while the vault was locked; what is given back waits for `savedItems()`
+        // licenses of items that were removed while the vault was locked; returns to the service wait for `savedItems()`
         _ = try? await store.removeLicensesOfRemovedItems()
         return store
     }
