@@ -35,7 +35,7 @@ struct `Deleting a download` {
         return keys
     }
 
-    @Test func `stops its transfers first, also those of another process`() async throws {
+    @Test func `stops its transfers first, in another process too`() async throws {
         let world = DownloadWorld(count: 40)
         world.server.fail { call in
             if call.path.hasPrefix("segment") { usleep(20_000) }

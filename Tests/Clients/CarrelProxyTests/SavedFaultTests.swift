@@ -70,7 +70,7 @@ struct `A saved source with faults` {
         }
     }
 
-    @Test func `that is still downloading plays as far as it is present`() async throws {
+    @Test func `that is still downloading plays what is saved so far`() async throws {
         let (saved, keys) = try await Self.save(isCompleted: false) { $0.number != 1 }
         let media = try saved.open()
         #expect(!media.isComplete)

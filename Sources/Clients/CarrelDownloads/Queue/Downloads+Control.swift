@@ -188,7 +188,7 @@ extension Downloads {
     /// - Throws: `download.usage`, also if another item has the source; `download.unknown`, `download.vault`, `download.journal`,
     ///   `download.disk-full`.
     public func setSource(_ source: DownloadSource, of id: String) async throws(DownloadError) {
-        try SourceCheck.check(source, DownloadSettings())
+        try check(source, DownloadSettings())
         guard let row = try await journal.item(id) else { throw Self.unknown(id) }
         let seal = try await vault.open().seal
         var content = try seal.open(row.sealed, of: id)

@@ -93,7 +93,7 @@ public final class Downloads: Sendable {
         _ source: DownloadSource,
         _ settings: DownloadSettings = DownloadSettings()
     ) async throws(DownloadError) -> (item: DownloadItem, isNew: Bool) {
-        try SourceCheck.check(source, settings)
+        try check(source, settings)
         let opened = try await vault.open()
         let digest = opened.seal.digest(source.address)
         if let known = try await journal.item(bySource: digest) { return (try await readd(known, source, opened.seal), false) }
@@ -110,6 +110,18 @@ public final class Downloads: Sendable {
         )
         if isNew { hub.send(.changed(row.item)) }
         return (row.item, isNew)
+    }
+
+    /// Refuses what cannot be a source, before an item is made of it.
+    func check(_ source: DownloadSource, _ settings: DownloadSettings) throws(DownloadError) {
+        try SourceCheck.check(source, settings)
+        do throws(DownloadError) {
+            _ = try ItemSource(JournalSeal.Content(source: source, selection: settings.selection), options.client)
+        } catch {
+            // a file that is not there is a wrong path, not a network that fails
+            guard error.code == .unavailable, !source.address.contains("://") else { throw error }
+            throw DownloadError(.gone, error.message)
+        }
     }
 
     private func readd(_ known: JournalRow, _ source: DownloadSource, _ seal: JournalSeal) async throws(DownloadError)

@@ -86,7 +86,7 @@ struct SessionServing {
                 console.warning(error.message, hint: SourceFailure(error).hint)
                 continue
             case .checked(.success(let found)): summary = found
-            case .slow: console.note("the source is slow: its check goes on")
+            case .slow: console.note("the source is slow: its check continues")
             }
             timer.cancel()
             for warning in summary?.warnings ?? [] { console.warning(warning) }
